@@ -2,10 +2,8 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 from modhub.base.body_rules import ASKED_ABOVE_BYTES, BodyRules
-from modhub_testing.running_server import RawResponse
 
 LIMIT = 1000
 MB = 1024 * 1024
@@ -17,7 +15,7 @@ class BodyApp:
     ``asked`` are the paths of bodies that it was asked about.
     """
 
-    def __init__(self) -> None:
+    def __init__(self):
         rules = BodyRules()
         rules.add(["POST"], "/owner/{id}", LIMIT, "Authorization")
         rules.add(["POST"], "/key/{id}", LIMIT, "X-Api-Key")
@@ -26,9 +24,9 @@ class BodyApp:
         rules.add(["POST"], "/large", 64 * MB)
         rules.add(["POST"], "/raises", 64 * MB)
         self.registry = {BodyRules: rules}
-        self.asked: list[str] = []
+        self.asked = []
 
-    def __call__(self, environ: dict[str, Any], start_response: Any) -> list[bytes]:
+    def __call__(self, environ, start_response):
         path, stream, sent = environ["PATH_INFO"], environ["wsgi.input"], environ.get("HTTP_AUTHORIZATION")
         notes = {key: value for key, value in environ.items() if key.startswith("modhub.body")}
         if notes == {"modhub.body": "expected"}:
@@ -50,20 +48,20 @@ class BodyApp:
         return [body]
 
 
-def post(path: str, *lines: str, body: bytes = b"", version: str = "1.1") -> bytes:
+def post(path, *lines, body=b"", version="1.1"):
     return "\r\n".join([f"POST {path} HTTP/{version}", "Host: a", *lines, "", ""]).encode() + body
 
 
-def sized(size: int, path: str = "/large", *lines: str) -> bytes:
+def sized(size, path="/large", *lines):
     """The head of a body of this size."""
     return post(path, f"Content-Length: {size}", *lines)
 
 
-def chunk(size: int) -> bytes:
+def chunk(size):
     return b"%x\r\n%s\r\n" % (size, b"x" * size)
 
 
-def chunks(size: int, piece: int = 65536) -> bytes:
+def chunks(size, piece=65536):
     """A body without its end."""
     return b"".join(chunk(min(piece, size - at)) for at in range(0, size, piece))
 
@@ -71,10 +69,10 @@ def chunks(size: int, piece: int = 65536) -> bytes:
 END = b"0\r\n\r\n"
 
 
-def seen(answer: RawResponse) -> Any:
+def seen(answer):
     return json.loads(answer.body)
 
 
-def resident() -> int:
+def resident():
     """The bytes of memory that this process uses."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096

@@ -3,9 +3,7 @@
 import configparser
 import os
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -26,13 +24,13 @@ settings.load_profile("modhub")
 
 
 @pytest.fixture(autouse=True)
-def nothing_written_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def nothing_written_before(monkeypatch):
     """Each test sees every line of the log, whatever was written in the minute before it."""
     monkeypatch.setattr(repeated_lines, "_written", {})
 
 
 @pytest.fixture(scope="session")
-def schema_features() -> str:
+def schema_features():
     """All that production.ini enables."""
     parser = configparser.RawConfigParser()
     parser.read(TESTS.parent / "production.ini", "utf-8")
@@ -40,15 +38,15 @@ def schema_features() -> str:
 
 
 @pytest.fixture
-def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+def patience(monkeypatch):
     """Wait for locks longer than usual: on a slow machine the 503 of a busy database would fail a race."""
     monkeypatch.setenv("MODHUB_LOCK_SECONDS", "60")
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+def pytest_runtest_makereport(item):
     """In CI a program that is missing is no reason to prove less."""
-    report: Any = yield
+    report = yield
     folder = item.path.relative_to(TESTS).parts[0]
     if report.skipped and os.environ.get("CI") and folder in NEVER_SKIPPED:
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
@@ -57,7 +55,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+def pytest_collection_modifyitems(items):
     """Mark the tests of programs before ``-m`` selects, and run them first, then the files with the most slow tests.
 
     A long file that came last would leave other workers idle: a file is run by one of them.

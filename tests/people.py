@@ -1,14 +1,11 @@
 """People with accounts, as programs and as visitors of pages: they publish, follow, report and decide."""
 
 import email.policy
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from email import message_from_bytes
-from email.message import EmailMessage
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import pyotp
 import pytest
@@ -28,13 +25,13 @@ PASSWORD = "correct horse battery"
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
-def cheap_hasher(_gate: HashingGate | None = None) -> QueuedHasher:
+def cheap_hasher(_gate=None):
     """argon2id with the least that it takes."""
     return QueuedHasher(HashingGate(), memory_kib=8, time_cost=1)
 
 
 @contextmanager
-def cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def cheap_hashes(monkeypatch):
     """Applications that start in the block hash passwords in no time.
 
     From the start: a hasher makes a hash of its own when it is made, which takes as long as a whole application.
@@ -54,7 +51,7 @@ class Person:
     token: str
 
     @cached_property
-    def pages(self) -> Site:
+    def pages(self):
         """A visitor who has signed in: few tests need one for each person."""
         visitor = new_visitor(self.site)
         login = visitor.get("/Modhub/account/login")
@@ -64,16 +61,16 @@ class Person:
         return visitor
 
     @property
-    def bearer(self) -> dict[str, str]:
+    def bearer(self):
         return {"Authorization": f"Bearer {self.token}"}
 
-    def call(self, method: str, path: str, **options: Any) -> Any:
+    def call(self, method, path, **options):
         return getattr(self.site, method)(path, headers=self.bearer, **options)
 
-    def draft(self, title: str = "Tool", **fields: Any) -> Any:
+    def draft(self, title="Tool", **fields):
         return self.call("post_json", "/api/modhub", params={"title": title, **fields}, status=201).json
 
-    def upload(self, mod: Any, version: str, data: bytes | None = None, changes: str = "") -> None:
+    def upload(self, mod, version, data=None, changes=""):
         here = f"/api/modhub/{mod['id']}"
         body = f"code {version}".encode() if data is None else data
         self.call("post", f"{here}/code?version={version}", params=body, status=201)
@@ -81,7 +78,7 @@ class Person:
             note = self.site.get(f"{here}/changelog").json["notes"][0]["id"]
             self.call("put_json", f"{here}/changelog/{note}", params={"text": changes})
 
-    def publish(self, title: str = "Tool", version: str = "1", images: int = 0, **fields: Any) -> Any:
+    def publish(self, title="Tool", version="1", images=0, **fields):
         mod = self.draft(title, **fields)
         self.upload(mod, version)
         for number in range(images):
@@ -89,26 +86,26 @@ class Person:
             self.site.post(f"/api/modhub/{mod['id']}/images?name={number}.png", PNG, headers=headers, status=201)
         return self.call("post", f"/api/modhub/{mod['id']}/publish").json
 
-    def press(self, page: str, action: str, status: int = 303, **fields: Any) -> Any:
+    def press(self, page, action, status=303, **fields):
         """Send the form of a page."""
         form = form_at(self.pages.get(page), action)
         for name, value in fields.items():
             form[name] = value
         return form.submit("follow" if "follow" in form.fields else None, status=status)
 
-    def emails(self) -> list[EmailMessage]:
+    def emails(self):
         """The emails that the person got, after sending all that waits; oldest first."""
         return emails_to(self.site, self.address)
 
-    def digests(self) -> list[EmailMessage]:
+    def digests(self):
         """Those of them that are digests."""
         return [message for message in self.emails() if message["List-Unsubscribe"]]
 
-    def get_digests(self, frequency: str) -> None:
+    def get_digests(self, frequency):
         self.press("/Modhub/following", "/Modhub/following", frequency=frequency)
 
 
-def emails_to(site: Site, address: str, subject: str = "") -> list[EmailMessage]:
+def emails_to(site, address, subject=""):
     """The emails to an address with this in their subject, after sending all that waits; oldest first."""
     worker = site.find_service(AuthServices).mail_sender
     while worker.send_due():
@@ -117,17 +114,17 @@ def emails_to(site: Site, address: str, subject: str = "") -> list[EmailMessage]
     files = sorted(folder.glob("*.eml"), key=lambda path: path.stat().st_mtime_ns)
     # Parsing takes much longer than reading, and most are to others.
     theirs = [data for data in (path.read_bytes() for path in files) if address.encode() in data]
-    messages: Any = [message_from_bytes(data, policy=AS_SENT) for data in theirs]
+    messages = [message_from_bytes(data, policy=AS_SENT) for data in theirs]
     return [message for message in messages if message["To"] == address and subject in message["Subject"]]
 
 
-def text_of(message: EmailMessage) -> str:
+def text_of(message):
     """The plain text of an email."""
-    part: Any = message.get_body(("plain",))
+    part = message.get_body(("plain",))
     return str(part.get_content())
 
 
-def register(site: Site, name: str, *, confirmed: bool = True) -> Person:
+def register(site, name, *, confirmed=True):
     """An account that is signed in, as a program and on pages."""
     address = f"{name.lower()}@example.org"
     sent = {"email": address, "password": PASSWORD, "displayName": name}
@@ -138,19 +135,19 @@ def register(site: Site, name: str, *, confirmed: bool = True) -> Person:
     return Person(site, session["accountId"], address, session["accessToken"])
 
 
-def write(site: Site, statement: Any) -> None:
+def write(site, statement):
     """Execute a statement in a transaction of its own."""
     with site.databases.write_session.begin() as session:
         session.execute(statement)
 
 
-def read(site: Site, statement: Any) -> list[Any]:
+def read(site, statement):
     """What a statement selects."""
     with site.databases.readonly_session() as session:
         return list(session.scalars(statement))
 
 
-def delete_person(site: Site, account_id: int) -> None:
+def delete_person(site, account_id):
     """Delete the account as its owner does."""
     with site.databases.write_session.begin() as session:
         account = lock_account(session, account_id)
@@ -158,7 +155,7 @@ def delete_person(site: Site, account_id: int) -> None:
         delete_account(session, site.registry, account)
 
 
-def add_authenticator(site: Site, account_id: int = 1) -> tuple[str, list[str]]:
+def add_authenticator(site, account_id=1):
     """Add an authenticator to the account; its secret and the recovery codes."""
     secret, box = pyotp.random_base32(), site.find_service(AuthServices).secret_box
     with site.databases.write_session.begin() as session:
@@ -166,13 +163,13 @@ def add_authenticator(site: Site, account_id: int = 1) -> tuple[str, list[str]]:
 
 
 @pytest.fixture
-def ada(site: Site) -> Person:
+def ada(site):
     """Publishes."""
     return register(site, "Ada")
 
 
 @pytest.fixture
-def bob(site: Site) -> Person:
+def bob(site):
     """Follows and reports."""
     return register(site, "Bob")
 

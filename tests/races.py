@@ -1,21 +1,19 @@
 """Calls that are made at the same moment."""
 
-from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from threading import Barrier
-from typing import Any
 
 from modhub_testing.caller import patiently
 
 READY_SECONDS = 120.0
 
 
-def at_once(calls: Sequence[Callable[[], Any]]) -> list[Any]:
+def at_once(calls):
     """What the calls returned, each made in a thread of its own, none before all are ready."""
     barrier = Barrier(len(calls))
 
-    def wait_and_call(call: Callable[[], Any]) -> Any:
+    def wait_and_call(call):
         barrier.wait(READY_SECONDS)
         return call()
 
@@ -23,6 +21,6 @@ def at_once(calls: Sequence[Callable[[], Any]]) -> list[Any]:
         return list(pool.map(wait_and_call, calls))
 
 
-def patiently_at_once(calls: Sequence[Callable[[], Any]]) -> list[Any]:
+def patiently_at_once(calls):
     """The same, with calls that are repeated while the service is busy."""
     return at_once([partial(patiently, call) for call in calls])

@@ -1,10 +1,8 @@
 """Requests that no client library would make, straight to the application."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from webob import Request
-
-from modhub_testing import Site
 
 
 class Answer(NamedTuple):
@@ -13,10 +11,10 @@ class Answer(NamedTuple):
     body: bytes
 
 
-def call(site: Site, path: str, method: str = "GET", query: str = "", **environ: Any) -> Answer:
+def call(site, path, method="GET", query="", **environ):
     """With the path as the server has decoded it, and this environ, which WebTest would read itself."""
     request = Request.blank("/", environ={**site.extra_environ, **environ}, method=method)
-    begun: list[Any] = []
+    begun = []
     body = site.app({**request.environ, "PATH_INFO": path, "QUERY_STRING": query}, lambda *start: begun.append(start))
     whole = b"".join(body)
     getattr(body, "close", lambda: None)()

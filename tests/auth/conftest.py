@@ -4,11 +4,9 @@ import email.policy
 import re
 import socketserver
 import threading
-from collections.abc import Callable, Iterator
-from email.message import EmailMessage
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import pytest
@@ -16,7 +14,7 @@ import pytest
 from modhub.admin.program import Admin, build_admin_parser
 from modhub.base.settings import boolean, positive
 from modhub_auth.container import AuthServices
-from modhub_testing import Site, Start
+from modhub_testing import Site
 from modhub_testing.pages import new_visitor
 from modhub_testing.service import free_port
 from tests.people import cheap_hashes, text_of
@@ -37,10 +35,10 @@ READ_AT_EACH_CALL = {
 
 
 @pytest.fixture
-def auth(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Auth:
+def auth(start, tmp_path, monkeypatch):
     """``auth(**settings)``: an application with accounts, its emails in a folder."""
 
-    def begin(**settings: Any) -> Site:
+    def begin(**settings):
         settings.setdefault("modhub__mail_dir", "{folder}/mail")
         chosen = {name: settings.pop(name) for name in READ_AT_EACH_CALL.keys() & settings.keys()}
         with cheap_hashes(monkeypatch):
@@ -53,25 +51,25 @@ def auth(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Auth:
 
 
 @pytest.fixture
-def app(auth: Auth) -> Site:
+def app(auth):
     """An application with accounts, its settings at their defaults."""
     return auth()
 
 
 @pytest.fixture
-def person() -> dict[str, str]:
+def person():
     """What somebody registers with."""
     return {"email": "ada@example.org", "password": "correct horse battery"}
 
 
 @pytest.fixture
-def contend(auth: Auth) -> Callable[..., list[Any]]:
+def contend(auth):
     """``contend(app, path, body, 8)``: so many calls at one moment, half of them by a second application.
 
     It shares nothing with ``app`` but the database, as another process does.
     """
 
-    def run(app: Site, path: str, body: dict[str, str], times: int) -> list[Any]:
+    def run(app, path, body, times):
         apps = (app, auth(url=str(app.registry.settings["sqlalchemy.url"]), fresh=True))
         visitors = [new_visitor(apps[number % 2]) for number in range(times)]
         return at_once([partial(visitor.post_json, path, body, expect_errors=True) for visitor in visitors])
@@ -85,20 +83,20 @@ class MailServer:
     ``refuse`` maps recipients to an answer; at an email for ``hang_up_on`` the connection ends.
     """
 
-    def __init__(self, port: int = 0) -> None:
-        self.taken: list[tuple[str, EmailMessage]] = []
-        self.refuse: dict[str, str] = {}
+    def __init__(self, port=0):
+        self.taken = []
+        self.refuse = {}
         self.hang_up_on = ""
-        self.heard: list[str] = []
+        self.heard = []
         outer = self
 
         class Handler(socketserver.StreamRequestHandler):
             timeout = 100
 
-            def say(self, line: str) -> None:
+            def say(self, line):
                 self.wfile.write(line.encode() + b"\r\n")
 
-            def handle(self) -> None:
+            def handle(self):
                 self.say("220 test")
                 recipient = ""
                 for raw in iter(self.rfile.readline, b""):
@@ -122,7 +120,7 @@ class MailServer:
                         outer.heard.append(line)
                         self.say("250 ok")
 
-            def read(self) -> EmailMessage:
+            def read(self):
                 lines = iter(self.rfile.readline, b".\r\n")
                 whole = b"".join(line[1:] if line.startswith(b"..") else line for line in lines)
                 return email.message_from_bytes(whole, policy=email.policy.default)
@@ -132,24 +130,24 @@ class MailServer:
             daemon_threads = True
 
         self._server = Server(("127.0.0.1", port), Handler)
-        self.port: int = self._server.server_address[1]
+        self.port = self._server.server_address[1]
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
         self._thread.start()
 
-    def close(self) -> None:
+    def close(self):
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
 
 
 @pytest.fixture(scope="session")
-def mail_server_port() -> int:
+def mail_server_port():
     """The same for all tests, so that they share applications."""
     return free_port()
 
 
 @pytest.fixture
-def mail_server(mail_server_port: int) -> Iterator[MailServer]:
+def mail_server(mail_server_port):
     """A mail server that works."""
     server = MailServer(mail_server_port)
     yield server
@@ -157,11 +155,11 @@ def mail_server(mail_server_port: int) -> Iterator[MailServer]:
 
 
 @pytest.fixture
-def new_mail_server() -> Iterator[Callable[[int], MailServer]]:
+def new_mail_server():
     """``new_mail_server(port)``: one that begins when the test says so."""
-    made: list[MailServer] = []
+    made = []
 
-    def new(port: int) -> MailServer:
+    def new(port):
         made.append(MailServer(port))
         return made[-1]
 
@@ -173,38 +171,38 @@ def new_mail_server() -> Iterator[Callable[[int], MailServer]]:
 class Mail:
     """The emails of an application, read as the people who get them read them."""
 
-    def __init__(self, app: Site) -> None:
+    def __init__(self, app):
         self.app = app
 
     @property
-    def folder(self) -> Path:
+    def folder(self):
         """Where the application puts them."""
         return Path(self.app.registry.settings["modhub.mail_dir"])
 
-    def read(self) -> list[EmailMessage]:
+    def read(self):
         """Send what is due; all emails so far, oldest first."""
         self.app.find_service(AuthServices).mail_sender.send_due()
         files = sorted(self.folder.glob("*.eml"), key=lambda path: path.stat().st_mtime_ns)
         return [email.message_from_bytes(path.read_bytes(), policy=email.policy.default) for path in files]
 
-    def link(self, at: int = -1) -> str:
+    def link(self, at=-1):
         """The path and query of the link in an email, the newest unless told."""
         match = re.search(r"^http://127\.0\.0\.1:6543(/Modhub/account/\S+)$", text_of(self.read()[at]), re.MULTILINE)
         assert match is not None
         return match[1]
 
-    def secret(self, at: int = -1) -> str:
+    def secret(self, at=-1):
         """The secret in that link."""
         return self.link(at).partition("token=")[2]
 
 
 @pytest.fixture
-def mail(app: Site) -> Mail:
+def mail(app):
     """The emails of ``app``."""
     return Mail(app)
 
 
-def send(page: Any, status: int, headers: dict[str, str] | None = None, **fields: str) -> Any:
+def send(page, status, headers=None, **fields):
     """Send the first form that posts."""
     form = next(form for form in page.forms.values() if form.method.upper() == "POST")
     for name, value in fields.items():
@@ -212,26 +210,26 @@ def send(page: Any, status: int, headers: dict[str, str] | None = None, **fields
     return form.submit(status=status, headers=headers)
 
 
-def register(app: Any, person: dict[str, str]) -> Any:
+def register(app, person):
     """Register on the page, which signs in."""
     return send(app.get("/Modhub/account/register"), 303, **person)
 
 
-def bearer(made: Any) -> dict[str, str]:
+def bearer(made):
     """The header of a program that got this session."""
     return {"Authorization": f"Bearer {made['accessToken']}"}
 
 
-def seen(answer: Any) -> Any:
+def seen(answer):
     """An answer without the request id, which alone differs between answers that must be the same (C-OWN-12)."""
     return answer.status, answer.body, sorted(pair for pair in answer.headerlist if pair[0] != "X-Request-Id")
 
 
 @pytest.fixture
-def run(app: Any, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str]]:
+def run(app, capsys):
     """``run("account", "list")``: the exit code of a command of the operator, and all that it printed."""
 
-    def command(*words: str) -> tuple[int, str]:
+    def command(*words):
         capsys.readouterr()
         arguments = build_admin_parser(app.config).parse_args(["-c", "unused", *words])
         code = arguments.run(Admin(app.config), arguments)
@@ -242,13 +240,13 @@ def run(app: Any, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int
 
 
 @pytest.fixture(scope="session")
-def provider_port() -> int:
+def provider_port():
     """The same for all tests, so that they share an application."""
     return free_port()
 
 
 @pytest.fixture
-def provider(provider_port: int) -> Iterator[Provider]:
+def provider(provider_port):
     """A game platform."""
     made = Provider(provider_port)
     yield made
@@ -256,12 +254,12 @@ def provider(provider_port: int) -> Iterator[Provider]:
 
 
 @pytest.fixture
-def steam(auth: Auth, provider: Provider) -> Site:
+def steam(auth, provider):
     """An application whose people may sign in with that platform."""
     return auth(modhub_auth__steam="true", modhub_auth__steam_provider=provider.endpoint)
 
 
-def come_back(site: Any, fields: dict[str, str], extra: str = "") -> Any:
+def come_back(site, fields, extra=""):
     """Follow the provider's redirect."""
     target = urlsplit(fields["openid.return_to"])
     return site.get(f"{target.path}?{target.query}&{urlencode(fields)}{extra}", expect_errors=True)

@@ -12,7 +12,6 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
 SIGNED = ["op_endpoint", "return_to", "response_nonce", "assoc_handle", "claimed_id", "identity"]
@@ -26,9 +25,9 @@ PAGE = """<!doctype html><html lang="en"><head><title>Provider</title></head><bo
 class Provider:
     """The provider's half of OpenID 2.0 without associations (sections 10, 11.4.2): it signs, and confirms once."""
 
-    def __init__(self, port: int = 0) -> None:
+    def __init__(self, port=0):
         self.key = secrets.token_bytes(32)
-        self.confirmed: list[bool] = []
+        self.confirmed = []
         self.moved = ""
         self.trickles = False
         self.asked = ""
@@ -37,10 +36,10 @@ class Provider:
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
+            def do_GET(self):
                 self.page(PAGE.format(asked=escape(self.path), subject=outer.subject))
 
-            def do_POST(self) -> None:
+            def do_POST(self):
                 sent = dict(parse_qsl(self.rfile.read(int(self.headers["Content-Length"])).decode(), True))
                 if "asked" in sent:
                     self.send_response(302)
@@ -66,7 +65,7 @@ class Provider:
                 self.end_headers()
                 self.wfile.write(body)
 
-            def trickle(self) -> None:
+            def trickle(self):
                 """Begin an answer and never end it."""
                 self.send_response(200)
                 self.send_header("Content-Length", "60000")
@@ -75,13 +74,13 @@ class Provider:
                     while not outer.closing.wait(0.1):
                         self.wfile.write(b"x")
 
-            def page(self, text: str) -> None:
+            def page(self, text):
                 self.send_response(200)
                 self.send_header("Content-Type", "text/html; charset=utf-8")
                 self.end_headers()
                 self.wfile.write(text.encode())
 
-            def log_message(self, *_given: Any) -> None:
+            def log_message(self, *_given):
                 pass
 
         self.server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
@@ -91,31 +90,29 @@ class Provider:
         self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05})
         self.thread.start()
 
-    def close(self) -> None:
+    def close(self):
         self.closing.set()
         self.server.shutdown()
         self.server.server_close()
         self.thread.join()
 
-    def sign(self, fields: dict[str, str]) -> str:
+    def sign(self, fields):
         text = "".join(f"{name}:{fields[f'openid.{name}']}\n" for name in fields["openid.signed"].split(","))
         return base64.b64encode(hmac.digest(self.key, text.encode(), hashlib.sha1)).decode()
 
-    def answer(self, request: str, subject: str) -> str:
+    def answer(self, request, subject):
         """Return where the browser goes after the person has signed in, or has declined to."""
         [return_to] = parse_qs(urlsplit(request).query)["openid.return_to"]
         assertion = self.assertion(request, subject) if subject else {"openid.mode": "cancel"}
         return f"{return_to}&{urlencode(assertion)}"
 
-    def verify(self, fields: dict[str, str]) -> bool:
+    def verify(self, fields):
         try:
             return hmac.compare_digest(self.sign(fields), fields["openid.sig"])
         except KeyError:
             return False
 
-    def assertion(
-        self, request: str, subject: str = SUBJECT, signed: list[str] = SIGNED, **edited: str
-    ) -> dict[str, str]:
+    def assertion(self, request, subject=SUBJECT, signed=SIGNED, **edited):
         """A positive assertion; ``edited`` fields are changed before it is signed."""
         wish = {name: values[0] for name, values in parse_qs(urlsplit(request).query).items()}
         claimed = f"https://steamcommunity.com/openid/id/{subject}"

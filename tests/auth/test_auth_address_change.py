@@ -2,7 +2,6 @@
 
 import re
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import select, update
@@ -28,39 +27,39 @@ NEW = "ada.new@example.org"
 Person = dict[str, str]
 
 
-def registered(app: Any, person: Person) -> Any:
+def registered(app, person):
     browser = new_visitor(app)
     register(browser, person)
     return browser
 
 
-def ask(browser: Any, person: Person, email: str = NEW, status: int = 200) -> Any:
+def ask(browser, person, email=NEW, status=200):
     return send(browser.get(f"{HOME}/email"), status, email=email, currentPassword=person["password"])
 
 
-def subjects(app: Any) -> list[tuple[str, bool]]:
+def subjects(app):
     with app.databases.readonly_session() as session:
         return [(login.subject, login.verified) for login in session.scalars(select(Login).order_by(Login.id))]
 
 
-def sign_in(app: Any, person: Person, status: int = 200) -> Any:
+def sign_in(app, person, status=200):
     return app.post_json("/api/auth/login", {"email": person["email"], "password": person["password"]}, status=status)
 
 
-def subject(template: str) -> str:
+def subject(template):
     return EMAIL_TEMPLATES[template].subject
 
 
-def to(mail: Any) -> list[tuple[str, str]]:
+def to(mail):
     return sorted((message["To"], message["Subject"]) for message in mail.read())
 
 
-def links(mail: Any) -> set[str]:
+def links(mail):
     texts = [str(message.get_body(("plain",)).get_content()) for message in mail.read()]
     return {link for text in texts for link in re.findall(r"/Modhub/account/confirm\?token=\w+", text)}
 
 
-def link_for(browser: Any, person: Person, mail: Any, email: str = NEW) -> str:
+def link_for(browser, person, mail, email=NEW):
     """Ask for the change; the link in the email to the new address."""
     before = links(mail)
     ask(browser, person, email)
@@ -68,7 +67,7 @@ def link_for(browser: Any, person: Person, mail: Any, email: str = NEW) -> str:
     return link
 
 
-def test_the_address_changes_once_the_new_one_is_confirmed(app: Any, person: Person, mail: Any) -> None:
+def test_the_address_changes_once_the_new_one_is_confirmed(app, person, mail):
     # C-ACC-22, C-ACC-23
     browser = registered(app, person)
     link = link_for(browser, person, mail)
@@ -97,7 +96,7 @@ def test_the_address_changes_once_the_new_one_is_confirmed(app: Any, person: Per
 
 
 @pytest.mark.parametrize("is_sent_before", [True, False])
-def test_a_deleted_account_leaves_no_earlier_address(app: Any, person: Person, mail: Any, is_sent_before: bool) -> None:
+def test_a_deleted_account_leaves_no_earlier_address(app, person, mail, is_sent_before):
     # C-ACC-18
     browser = registered(app, person)
     send(browser.get(link_for(browser, person, mail)), 303)
@@ -110,7 +109,7 @@ def test_a_deleted_account_leaves_no_earlier_address(app: Any, person: Person, m
     assert (person["email"], subject("email changed")) in to(mail)
 
 
-def test_the_link_alone_is_not_enough(app: Any, person: Person, mail: Any) -> None:
+def test_the_link_alone_is_not_enough(app, person, mail):
     # C-ACC-23
     link = link_for(registered(app, person), person, mail)
     stranger = registered(app, {**person, "email": "grace@example.org"})
@@ -124,7 +123,7 @@ def test_the_link_alone_is_not_enough(app: Any, person: Person, mail: Any) -> No
     assert subjects(app)[0] == (NEW, True)
 
 
-def test_a_taken_address_does_not_show(app: Any, person: Person, mail: Any) -> None:
+def test_a_taken_address_does_not_show(app, person, mail):
     # C-ACC-24
     taken = {**person, "email": "grace@example.org"}
     registered(app, taken)
@@ -143,7 +142,7 @@ def test_a_taken_address_does_not_show(app: Any, person: Person, mail: Any) -> N
     assert subjects(app) == [(taken["email"], False), (person["email"], False)]
 
 
-def test_what_is_refused(app: Any, person: Person, mail: Any) -> None:
+def test_what_is_refused(app, person, mail):
     # C-ACC-22
     browser = registered(app, person)
     assert messages_on(ask(browser, person, "nowhere", 400)) == ["invalid_input"]
@@ -151,7 +150,7 @@ def test_what_is_refused(app: Any, person: Person, mail: Any) -> None:
     assert len(mail.read()) == 1
 
 
-def test_a_link_ends_after_an_hour_and_by_another_request(app: Any, person: Person, mail: Any) -> None:
+def test_a_link_ends_after_an_hour_and_by_another_request(app, person, mail):
     # C-ACC-23
     browser = registered(app, person)
     first = link_for(browser, person, mail)
@@ -163,7 +162,7 @@ def test_a_link_ends_after_an_hour_and_by_another_request(app: Any, person: Pers
     assert subjects(app) == [(person["email"], False)]
 
 
-def test_requests_are_limited_by_account(auth: Any, person: Person, mail: Any) -> None:
+def test_requests_are_limited_by_account(auth, person, mail):
     # C-ACC-25
     app = mail.app = auth(modhub_auth__forgot_limit="2")
     browser = registered(app, person)
@@ -178,7 +177,7 @@ def test_requests_are_limited_by_account(auth: Any, person: Person, mail: Any) -
 @pytest.mark.slow
 @pytest.mark.postgres
 @pytest.mark.usefixtures("patience")
-def test_races_have_one_winner(app: Any, person: Person, mail: Any) -> None:
+def test_races_have_one_winner(app, person, mail):
     # C-ACC-25
     others = [{**person, "email": f"person{number}@example.org"} for number in range(3)]
     browsers = [registered(app, other) for other in others]
@@ -188,7 +187,7 @@ def test_races_have_one_winner(app: Any, person: Person, mail: Any) -> None:
     assert sorted(subject for subject, _ in subjects(app)).count(NEW) == 1
 
 
-def test_a_session_or_password_that_ended_meanwhile_changes_nothing(app: Any, person: Person, mail: Any) -> None:
+def test_a_session_or_password_that_ended_meanwhile_changes_nothing(app, person, mail):
     # C-ACC-23
     secret = link_for(registered(app, person), person, mail).partition("token=")[2]
     request = Request.blank("/")

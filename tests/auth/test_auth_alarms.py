@@ -1,7 +1,6 @@
 """``modhub-admin alarm``: an email to the operator when a unit has failed."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -17,17 +16,16 @@ pytestmark = pytest.mark.slow
 Auth = Callable[..., Site]
 
 
-def alarm(app: Site, *words: str) -> int:
+def alarm(app, *words):
     arguments = build_admin_parser(app.config).parse_args(["-c", "unused", "alarm", *words])
-    code: int = arguments.run(Admin(app.config), arguments)
-    return code
+    return arguments.run(Admin(app.config), arguments)
 
 
-def waiting(app: Site) -> list[str]:
+def waiting(app):
     return read(app, select(OutgoingEmail.recipient))
 
 
-def test_it_is_sent_without_the_database(auth: Auth, mail_server: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_is_sent_without_the_database(auth, mail_server, capsys):
     # C-RUN-50
     port = str(mail_server.port)
     app = auth(mail__host="127.0.0.1", mail__port=port, mail__operator="Ops <ops@example.org>")
@@ -42,9 +40,7 @@ def test_it_is_sent_without_the_database(auth: Auth, mail_server: Any, capsys: p
     assert "journalctl --unit modhub-backup" in message.as_string()
 
 
-def test_it_waits_in_the_outbox_while_the_mail_server_is_down(
-    auth: Auth, mail_server_port: int, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_waits_in_the_outbox_while_the_mail_server_is_down(auth, mail_server_port, capsys):
     # C-RUN-50
     app = auth(mail__host="127.0.0.1", mail__port=str(mail_server_port), mail__operator="ops@example.org")
     assert alarm(app, "modhub-sweep") == 0
@@ -52,13 +48,13 @@ def test_it_waits_in_the_outbox_while_the_mail_server_is_down(
     assert waiting(app) == ["ops@example.org"]
 
 
-def test_without_an_address_nobody_is_told(app: Site, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_an_address_nobody_is_told(app, capsys):
     # C-RUN-50
     assert alarm(app, "modhub-sweep") == 0
     assert capsys.readouterr().err == "Nobody is told: mail.operator is empty.\n"
 
 
-def test_a_wrong_address_stops_the_start(auth: Auth) -> None:
+def test_a_wrong_address_stops_the_start(auth):
     # C-SET-2
     with pytest.raises(StartRefused, match=r"mail\.operator must be one address"):
         auth(mail__operator="nobody")

@@ -1,7 +1,5 @@
 """What accounts do, in the audit trail."""
 
-from typing import Any
-
 import pytest
 from sqlalchemy import select
 
@@ -13,7 +11,7 @@ pytestmark = pytest.mark.slow
 Person = dict[str, str]
 
 
-def entries(app: Any) -> list[tuple[str, str, str]]:
+def entries(app):
     with app.databases.readonly_session() as session:
         return [
             (f"{entry.actor_kind} {entry.actor_id}".strip(), entry.action, f"{entry.target_kind} {entry.target_id}")
@@ -21,14 +19,14 @@ def entries(app: Any) -> list[tuple[str, str, str]]:
         ]
 
 
-def owners_of_personal_parts(app: Any) -> set[str]:
+def owners_of_personal_parts(app):
     """The actors of entries with an address or a name."""
     has_part = AuditEntry.address.is_not(None) | AuditEntry.name.is_not(None)
     with app.databases.readonly_session() as session:
         return set(session.scalars(select(AuditEntry.actor_kind + " " + AuditEntry.actor_id).where(has_part)))
 
 
-def test_an_account_acts_itself_when_it_signs_in_or_follows_its_link(auth: Any, person: Person, mail: Any) -> None:
+def test_an_account_acts_itself_when_it_signs_in_or_follows_its_link(auth, person, mail):
     # C-AUD-1
     app = mail.app = auth()
     app.extra_environ = {**app.extra_environ, "REMOTE_ADDR": "192.0.2.7"}
@@ -51,7 +49,7 @@ def test_an_account_acts_itself_when_it_signs_in_or_follows_its_link(auth: Any, 
 
 
 @pytest.mark.postgres
-def test_a_deleted_account_takes_its_address_along(auth: Any, person: Person, monkeypatch: Any) -> None:
+def test_a_deleted_account_takes_its_address_along(auth, person, monkeypatch):
     # C-AUD-3
     monkeypatch.setenv("SUDO_USER", "grace\udcff")
     app = auth()

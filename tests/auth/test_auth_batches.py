@@ -4,7 +4,6 @@ import io
 import json
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import insert
@@ -14,7 +13,6 @@ from modhub.db import now
 from modhub_auth import publisher_keys
 from modhub_auth.models import Account
 from modhub_auth.services import lock_account
-from modhub_testing import Site
 from modhub_testing.mods import insert_mods
 from tests.people import register, write
 
@@ -23,7 +21,7 @@ pytestmark = pytest.mark.slow
 Run = Callable[..., tuple[int, str]]
 
 
-def lines_of(ended: tuple[int, str]) -> list[str]:
+def lines_of(ended):
     """What a command that succeeded has printed."""
     code, output = ended
     assert code == 0, output
@@ -31,19 +29,17 @@ def lines_of(ended: tuple[int, str]) -> list[str]:
 
 
 @pytest.fixture
-def spammers(app: Any) -> list[Any]:
+def spammers(app):
     """Three accounts with a published mod each, and the mods."""
     people = [register(app, f"Spam{number}") for number in range(3)]
     return [(person, person.publish()["id"]) for person in people]
 
 
-def public_ids(app: Site) -> list[int]:
+def public_ids(app):
     return sorted(mod["id"] for mod in app.get("/api/modhub").json["mods"])
 
 
-def test_a_spam_wave_is_blocked_hidden_and_undone(
-    app: Any, spammers: Any, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_spam_wave_is_blocked_hidden_and_undone(app, spammers, run, monkeypatch):
     # C-RUN-47
     (first, mod), (second, found), (_, other) = spammers
     listed = lines_of(run("account", "list", "--since", (now() - timedelta(hours=1)).isoformat(), "--ids"))
@@ -71,7 +67,7 @@ def test_a_spam_wave_is_blocked_hidden_and_undone(
         run("account", "block")
 
 
-def test_keys_are_listed_and_revoked(app: Any, spammers: Any, run: Run) -> None:
+def test_keys_are_listed_and_revoked(app, spammers, run):
     # C-RUN-48
     (owner, mod), (stranger, _), _ = spammers
     name = str(owner.id)
@@ -95,7 +91,7 @@ def test_keys_are_listed_and_revoked(app: Any, spammers: Any, run: Run) -> None:
 
 
 @pytest.mark.postgres
-def test_a_wave_of_accounts_costs_few_statements(app: Any, run: Run) -> None:
+def test_a_wave_of_accounts_costs_few_statements(app, run):
     # C-RUN-47
     ids = list(range(1, 121))
     write(

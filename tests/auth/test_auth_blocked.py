@@ -1,7 +1,5 @@
 """Blocked accounts: no sign-in, and existing sessions change nothing."""
 
-from typing import Any
-
 import pytest
 from sqlalchemy import select, update
 
@@ -29,7 +27,7 @@ ABSENT = 987654321
 Person = dict[str, str]
 
 
-def set_blocked(app: Any, account_id: int, *, blocked: bool = True) -> bool:
+def set_blocked(app, account_id, *, blocked=True):
     with app.databases.write_session.begin() as session:
         account = lock_account(session, account_id)
         assert account is not None
@@ -38,16 +36,16 @@ def set_blocked(app: Any, account_id: int, *, blocked: bool = True) -> bool:
 
 
 @pytest.fixture
-def ada(app: Any, person: Person) -> Any:
+def ada(app, person):
     """The session of a program that has signed in."""
     return app.post_json("/api/auth/register", person).json
 
 
-def login(app: Any, person: Person, **more: str) -> Any:
+def login(app, person, **more):
     return app.post_json("/api/auth/login", {**person, **more}, status="*")
 
 
-def test_sign_in_is_refused_after_the_right_password_alone(app: Any, person: Person, ada: Any) -> None:
+def test_sign_in_is_refused_after_the_right_password_alone(app, person, ada):
     # C-ACC-20
     before = login(app, person, password="a wrong password")
     assert set_blocked(app, ada["accountId"])
@@ -60,7 +58,7 @@ def test_sign_in_is_refused_after_the_right_password_alone(app: Any, person: Per
     app.post_json("/api/auth/register", person, status=409)
 
 
-def test_the_code_is_asked_for_first(app: Any, person: Person, ada: Any) -> None:
+def test_the_code_is_asked_for_first(app, person, ada):
     # C-ACC-20
     _, codes = add_authenticator(app, ada["accountId"])
     set_blocked(app, ada["accountId"])
@@ -70,7 +68,7 @@ def test_the_code_is_asked_for_first(app: Any, person: Person, ada: Any) -> None
     assert login(app, person, code=codes[0]).status_int == 401, "the code is used up"
 
 
-def owner_calls(mod: int | str, note: int, image: int) -> list[tuple[str, str]]:
+def owner_calls(mod, note, image):
     here = f"/api/modhub/{mod}"
     return [
         ("PUT", here),
@@ -82,7 +80,7 @@ def owner_calls(mod: int | str, note: int, image: int) -> list[tuple[str, str]]:
     ]
 
 
-def filled_mod(person: people.Person) -> tuple[int, int, int]:
+def filled_mod(person):
     """A published mod with its note and its image."""
     mod = person.publish(images=1)
     (image,) = [asset["url"] for asset in mod["assets"] if asset["kind"] == "image"]
@@ -90,7 +88,7 @@ def filled_mod(person: people.Person) -> tuple[int, int, int]:
     return mod["id"], note, int(image.rpartition("/")[2])
 
 
-def test_every_owner_call_is_refused_before_ownership(app: Any) -> None:
+def test_every_owner_call_is_refused_before_ownership(app):
     # C-OWN-16
     ada, eve = (people.register(app, name) for name in ("Ada", "Eve"))
     mine, hers = filled_mod(ada), filled_mod(eve)
@@ -117,7 +115,7 @@ def test_every_owner_call_is_refused_before_ownership(app: Any) -> None:
     ada.call("put_json", f"/api/modhub/{mine[0]}", params={"title": "Changed"}, status=200)
 
 
-def test_page_sessions_end_and_stay_ended(app: Any, person: Person, ada: Any) -> None:
+def test_page_sessions_end_and_stay_ended(app, person, ada):
     # C-ACC-20
     send(app.get(f"{HOME}/login"), 303, **person)
     app.get(HOME, status=200)
@@ -130,7 +128,7 @@ def test_page_sessions_end_and_stay_ended(app: Any, person: Person, ada: Any) ->
     app.post_json("/api/auth/refresh", {"refreshToken": ada["refreshToken"]}, status=401)
 
 
-def test_a_session_that_is_there_all_the_same_opens_nothing(app: Any, person: Person, ada: Any) -> None:
+def test_a_session_that_is_there_all_the_same_opens_nothing(app, person, ada):
     """As after a block by SQL alone."""
     send(app.get(f"{HOME}/login"), 303, **person)
     write(app, update(Account).values(blocked_at=Account.created_at))
@@ -140,7 +138,7 @@ def test_a_session_that_is_there_all_the_same_opens_nothing(app: Any, person: Pe
     app.post_json("/api/auth/refresh", {"refreshToken": ada["refreshToken"]}, status=401)
 
 
-def test_an_account_blocked_after_the_check_is_rejected(app: Any, person: Person, ada: Any) -> None:
+def test_an_account_blocked_after_the_check_is_rejected(app, person, ada):
     own = app.find_service(AuthServices)
     request = Request.blank("/", environ={"REMOTE_ADDR": "192.0.2.1"})
     request.registry = app.registry
@@ -157,13 +155,11 @@ def test_an_account_blocked_after_the_check_is_rejected(app: Any, person: Person
     assert read(own, select(ClientSession)) == read(own, select(PageSession)) == []
 
 
-def test_the_commands_say_what_they_do(
-    app: Any, person: Person, ada: Any, run: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_commands_say_what_they_do(app, person, ada, run, caplog):
     # C-RUN-10
     number = str(ada["accountId"])
 
-    def account(*words: str) -> str:
+    def account(*words):
         code, output = run("account", *words)
         assert code == 0
         return str(output)
@@ -184,7 +180,7 @@ def test_the_commands_say_what_they_do(
     assert events == ["account blocked", "account unblocked", "account blocked"]
 
 
-def test_a_lost_authenticator_is_removed_and_reported(app: Any, person: Person, ada: Any, run: Any, mail: Any) -> None:
+def test_a_lost_authenticator_is_removed_and_reported(app, person, ada, run, mail):
     # C-RUN-10
     number = str(ada["accountId"])
     assert run("account", "remove-factor", number) == (0, f"Account {number} has no authenticator.\n")

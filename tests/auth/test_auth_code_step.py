@@ -1,7 +1,6 @@
 """Signing in on the page asks for the authenticator's code only after the password was right."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import update
@@ -20,20 +19,20 @@ HOME = "/Modhub/account"
 LOGIN = f"{HOME}/login"
 
 
-def registered(app: Any, person: Person) -> list[str]:
+def registered(app, person):
     """Register with an authenticator; the recovery codes."""
     return add_authenticator(app, app.post_json("/api/auth/register", person).json["accountId"])[1]
 
 
-def signed_in(app: Any) -> bool:
+def signed_in(app):
     return bool(app.get("/Modhub/account", expect_errors=True).status_int == 200)
 
 
-def password_step(app: Any, person: Person, **more: str) -> Any:
+def password_step(app, person, **more):
     return send(app.get(LOGIN, more), 401, **person)
 
 
-def test_the_code_is_a_second_step_with_nothing_secret_in_it(app: Any, person: Person) -> None:
+def test_the_code_is_a_second_step_with_nothing_secret_in_it(app, person):
     # C-PAGE-28
     codes = registered(app, person)
     page = password_step(app, person, next="/Modhub/mine?x=1")
@@ -48,7 +47,7 @@ def test_the_code_is_a_second_step_with_nothing_secret_in_it(app: Any, person: P
     assert signed_in(app)
 
 
-def test_over_https_every_cookie_is_bound_to_this_host(auth: Any, person: Person) -> None:
+def test_over_https_every_cookie_is_bound_to_this_host(auth, person):
     # C-SEC-1
     app = auth(modhub__base_url="https://mods.example.org")
     app.extra_environ = {"wsgi.url_scheme": "https", "HTTP_HOST": "localhost:443"}
@@ -69,7 +68,7 @@ def test_over_https_every_cookie_is_bound_to_this_host(auth: Any, person: Person
     assert not signed_in(app)
 
 
-def test_wrong_passwords_look_the_same_with_and_without_an_authenticator(app: Any, person: Person) -> None:
+def test_wrong_passwords_look_the_same_with_and_without_an_authenticator(app, person):
     # C-PAGE-28, T-C6
     registered(app, person)
     other, nobody = {**person, "email": "eve@example.org"}, {**person, "email": "nobody@example.org"}
@@ -83,7 +82,7 @@ def test_wrong_passwords_look_the_same_with_and_without_an_authenticator(app: An
     assert len(pages) == 1
 
 
-def test_wrong_codes_count_as_failures(auth: Any, person: Person) -> None:
+def test_wrong_codes_count_as_failures(auth, person):
     # C-PAGE-28, C-LIM-1
     app = auth(modhub_auth__failures="2")
     codes = registered(app, person)
@@ -95,7 +94,7 @@ def test_wrong_codes_count_as_failures(auth: Any, person: Person) -> None:
     app.post_json("/api/auth/login", {**person, "code": codes[0]}, status=429)
 
 
-def test_the_first_step_expires(app: Any, person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_step_expires(app, person, monkeypatch):
     # C-PAGE-28
     codes = registered(app, person)
     for minutes in (11, -1):
@@ -108,7 +107,7 @@ def test_the_first_step_expires(app: Any, person: Person, monkeypatch: pytest.Mo
     assert not signed_in(app)
 
 
-def test_the_first_step_ends_with_its_password_and_its_browser(app: Any, person: Person) -> None:
+def test_the_first_step_ends_with_its_password_and_its_browser(app, person):
     # C-PAGE-28
     codes = registered(app, person)
     password_step(app, person)

@@ -2,7 +2,6 @@
 
 import json
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import delete, select, update
@@ -20,12 +19,12 @@ from .conftest import bearer
 Person = dict[str, str]
 
 
-def send_due(app: Any) -> int:
+def send_due(app):
     """What the worker does."""
     return int(app.find_service(AuthServices).mail_sender.send_due())
 
 
-def test_accounts_are_shown_without_secrets(app: Any, person: Person, run: Any) -> None:
+def test_accounts_are_shown_without_secrets(app, person, run):
     made = app.post_json("/api/auth/register", {**person, "client": "laptop", "displayName": "Ada"}).json
     listed = f"{made['accountId']} Ada: Password ada@example.org (not confirmed); 0 mods, 0 files, 0 bytes, since 20"
     assert run("account", "list")[1].startswith(listed)
@@ -39,7 +38,7 @@ def test_accounts_are_shown_without_secrets(app: Any, person: Person, run: Any) 
     assert f"{made['accountId']} Ada, no sign-in method, since" in run("account", "show", str(made["accountId"]))[1]
 
 
-def test_confirming_and_signing_out(app: Any, person: Person, run: Any) -> None:
+def test_confirming_and_signing_out(app, person, run):
     made = app.post_json("/api/auth/register", person).json
     assert run("account", "confirm", "ada@example.org")[0] == 0
     assert app.get("/api/auth/me", headers=bearer(made)).json["verified"] is True
@@ -51,7 +50,7 @@ def test_confirming_and_signing_out(app: Any, person: Person, run: Any) -> None:
     app.post_json("/api/auth/login", person, status=200)
 
 
-def test_an_account_is_deleted_with_everything_it_owned(app: Any, person: Person, run: Any) -> None:
+def test_an_account_is_deleted_with_everything_it_owned(app, person, run):
     # C-ACC-18
     ada, eve = (register(app, name) for name in ("Ada", "Eve"))
     hers, mine = ada.publish(), eve.publish()
@@ -65,7 +64,7 @@ def test_an_account_is_deleted_with_everything_it_owned(app: Any, person: Person
     assert "Removed 1 replaced or deleted files and 0" in run("sweep", "--older-than", "0")[1]
 
 
-def test_an_unknown_account_is_reported(run: Any) -> None:
+def test_an_unknown_account_is_reported(run):
     for action in ("show", "confirm", "sign-out", "delete", "remove-factor"):
         for name in ("7", "9" * 23, "eve@example.org"):
             with pytest.raises(StartRefused, match=f"there is no account {name}"):
@@ -73,13 +72,13 @@ def test_an_unknown_account_is_reported(run: Any) -> None:
 
 
 @pytest.mark.postgres
-def test_accounts_are_listed_with_what_they_use(app: Any, run: Any) -> None:
+def test_accounts_are_listed_with_what_they_use(app, run):
     ada, eve = (register(app, name) for name in ("Ada", "Eve"))
     for person, content in ((ada, b"1"), (eve, b"22"), (eve, b"333")):
         person.upload(person.draft(), "1", content)
     run("account", "block", str(ada.id))
 
-    def listed(*words: str) -> list[Any]:
+    def listed(*words):
         return [json.loads(line) for line in run("account", "list", "--json", *words)[1].splitlines()]
 
     figures = [(account["id"], account["mods"], account["files"], account["bytes"]) for account in listed()]
@@ -101,7 +100,7 @@ def test_accounts_are_listed_with_what_they_use(app: Any, run: Any) -> None:
 
 
 @pytest.mark.postgres
-def test_emails_that_were_given_up_can_be_sent_again(app: Any, run: Any) -> None:
+def test_emails_that_were_given_up_can_be_sent_again(app, run):
     # C-MAIL-11
     for name in ("Ada", "Eve"):
         register(app, name)
@@ -130,9 +129,7 @@ def test_emails_that_were_given_up_can_be_sent_again(app: Any, run: Any) -> None
 
 
 @pytest.mark.postgres
-def test_after_a_restore_nobody_is_signed_in_and_emails_wait_for_the_operator(
-    app: Any, person: Person, run: Any, mail: Any
-) -> None:
+def test_after_a_restore_nobody_is_signed_in_and_emails_wait_for_the_operator(app, person, run, mail):
     # C-RUN-18
     made = app.post_json("/api/auth/register", person).json
     app.post_json("/api/auth/forgot", {"email": person["email"]})
@@ -157,7 +154,7 @@ def test_after_a_restore_nobody_is_signed_in_and_emails_wait_for_the_operator(
     app.post_json("/api/auth/login", person)
 
 
-def test_an_account_of_samples_is_made_once(app: Any, person: Person) -> None:
+def test_an_account_of_samples_is_made_once(app, person):
     app.post_json("/api/auth/register", {**person, "displayName": "Sample"})
     accounts = app.find_service(IAccounts)
     with app.databases.write_session.begin() as session:

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 from modhub_auth.models import Account
 from modhub_auth.signin.passwords import guessable_words, is_common
@@ -30,12 +29,12 @@ OTHERS = [
 ]
 
 
-def test_what_is_tried_first() -> None:
+def test_what_is_tried_first():
     assert [password for password in TRIED_FIRST if not is_common(password, WORDS)] == []
     assert [password for password in OTHERS if is_common(password, WORDS)] == []
 
 
-def test_the_longest_password_is_judged_at_once() -> None:
+def test_the_longest_password_is_judged_at_once():
     is_common(COMMON)
     began = monotonic()
     for password in ("ab" * 512, "ab" * 511 + "cd", "a" * 1023 + "b", "modhub" * 170):
@@ -43,18 +42,18 @@ def test_the_longest_password_is_judged_at_once() -> None:
     assert monotonic() - began < 1
 
 
-def test_the_shipped_ini_refuses_them() -> None:
+def test_the_shipped_ini_refuses_them():
     # C-SEC-4
     lines = (Path(__file__).parents[2] / "production.ini").read_text("utf-8").splitlines()
     assert "modhub_auth.refuse_common_passwords = true" in lines
 
 
-def test_programs_may_set_any(app: Any, person: Person) -> None:
+def test_programs_may_set_any(app, person):
     # C-ACC-21
     app.post_json("/api/auth/register", {**person, "password": COMMON}, status=201)
 
 
-def test_a_setting_refuses_them_everywhere(auth: Any, person: Person) -> None:
+def test_a_setting_refuses_them_everywhere(auth, person):
     # C-ACC-21, C-SEC-4
     app = auth(modhub_auth__refuse_common_passwords="true", modhub__site_name="Overlay Depot")
     for password in (COMMON, "ada2024ada2024", "countess2024", "overlaydepot1"):
@@ -71,7 +70,7 @@ def test_a_setting_refuses_them_everywhere(auth: Any, person: Person) -> None:
     app.post_json("/api/auth/register", person, status=201)
 
 
-def warned(page: Any, **fields: str) -> Any:
+def warned(page, **fields):
     """Send the form with a common password: the page that warns of it."""
     form = page.forms[0]
     for name, value in {"password": COMMON, **fields}.items():
@@ -83,7 +82,7 @@ def warned(page: Any, **fields: str) -> Any:
     return answer
 
 
-def test_registering_warns_and_continues(app: Any, person: Person) -> None:
+def test_registering_warns_and_continues(app, person):
     # C-ACC-21
     answer = warned(app.get(f"{HOME}/register"), email=person["email"], displayName="Ada")
     assert (answer.forms[0]["email"].value, answer.forms[0]["displayName"].value) == (person["email"], "Ada")

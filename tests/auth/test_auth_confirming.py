@@ -1,13 +1,11 @@
 """Who gets an account registered with somebody else's address: confirmation, first reset, later reset."""
 
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any, NamedTuple
 
 import pytest
 from sqlalchemy import func, select, update
-from sqlalchemy.orm import Session
 
 from modhub.base.errors import ApiError
 from modhub.db import Base, now
@@ -32,18 +30,18 @@ Person = dict[str, str]
 THEIRS = "the password of the victim"
 
 
-def all_of(app: Any, model: Any) -> list[Any]:
+def all_of(app, model):
     return read(app, select(model))
 
 
-def rows(app: Any) -> list[str]:
+def rows(app):
     """Everything that accounts store."""
     with app.databases.readonly_session() as session:
         tables = [table for name, table in sorted(Base.metadata.tables.items()) if name.startswith("auth_")]
         return [str(row) for table in tables for row in session.execute(table.select()).all()]
 
 
-def furnish(app: Any, account_id: int = 1) -> list[str]:
+def furnish(app, account_id=1):
     """A linked login and an authenticator; returns the recovery codes."""
     with app.databases.write_session.begin() as session:
         account = services.lock_account(session, account_id)
@@ -52,13 +50,11 @@ def furnish(app: Any, account_id: int = 1) -> list[str]:
     return add_authenticator(app, account_id)[1]
 
 
-def is_verified(app: Any) -> bool:
+def is_verified(app):
     return all(login.verified for login in all_of(app, Login))
 
 
-def test_registering_a_strangers_address_locks_out_the_registrant_not_the_owner(
-    app: Any, person: Person, mail: Any
-) -> None:
+def test_registering_a_strangers_address_locks_out_the_registrant_not_the_owner(app, person, mail):
     # C-MAIL-5, C-MAIL-6, T-C16
     """The attacker registers the address first, signs in and adds an authenticator; its owner then sets a password."""
     attacker, victim = new_visitor(app), new_visitor(app)
@@ -84,7 +80,7 @@ def test_registering_a_strangers_address_locks_out_the_registrant_not_the_owner(
     victim.get(link, status=410)
 
 
-def test_confirming_in_ones_own_browser_keeps_one_signed_in_everywhere(app: Any, person: Person, mail: Any) -> None:
+def test_confirming_in_ones_own_browser_keeps_one_signed_in_everywhere(app, person, mail):
     # C-MAIL-5
     browser, other = new_visitor(app), new_visitor(app)
     register(browser, person)
@@ -101,7 +97,7 @@ def test_confirming_in_ones_own_browser_keeps_one_signed_in_everywhere(app: Any,
     assert (app.count_rows(Login), app.count_rows(Authenticator)) == (2, 1)
 
 
-def test_confirming_by_the_password_keeps_everything_and_signs_nobody_in(app: Any, person: Person, mail: Any) -> None:
+def test_confirming_by_the_password_keeps_everything_and_signs_nobody_in(app, person, mail):
     # C-MAIL-5
     program = app.post_json("/api/auth/register", person).json
     link = mail.link()
@@ -116,7 +112,7 @@ def test_confirming_by_the_password_keeps_everything_and_signs_nobody_in(app: An
     app.post_json("/api/auth/refresh", {"refreshToken": program["refreshToken"]}, status=200)
 
 
-def test_the_session_of_another_account_confirms_nothing(app: Any, person: Person, mail: Any) -> None:
+def test_the_session_of_another_account_confirms_nothing(app, person, mail):
     # C-MAIL-5, T-C8
     app.post_json("/api/auth/register", person)
     link, browser = mail.link(), new_visitor(app)
@@ -126,9 +122,7 @@ def test_the_session_of_another_account_confirms_nothing(app: Any, person: Perso
     assert [login.verified for login in all_of(app, Login)] == [False, False]
 
 
-def test_a_link_that_confirms_sets_no_password_once_the_address_is_confirmed(
-    app: Any, person: Person, mail: Any
-) -> None:
+def test_a_link_that_confirms_sets_no_password_once_the_address_is_confirmed(app, person, mail):
     app.post_json("/api/auth/register", person)
     link = mail.link()
     page = app.get(f"{link}&new=1", status=200)
@@ -142,7 +136,7 @@ def test_a_link_that_confirms_sets_no_password_once_the_address_is_confirmed(
     app.post_json("/api/auth/login", person, status=200)
 
 
-def ask_for_a_password(app: Any, mail: Any) -> tuple[Any, str]:
+def ask_for_a_password(app, mail):
     """Ask for a password in an account of a platform login; return its browser, and the link in the email."""
     own = app.find_service(AuthServices)
     with own.databases.write_session.begin() as session:
@@ -154,7 +148,7 @@ def ask_for_a_password(app: Any, mail: Any) -> tuple[Any, str]:
     return browser, mail.link()
 
 
-def test_a_password_is_added_in_a_session_of_its_account_alone(app: Any, person: Person, mail: Any) -> None:
+def test_a_password_is_added_in_a_session_of_its_account_alone(app, person, mail):
     # C-MAIL-8
     """The attacker adds the victim's address to an account; the link sent to the victim must not help them."""
     attacker, link = ask_for_a_password(app, mail)
@@ -170,7 +164,7 @@ def test_a_password_is_added_in_a_session_of_its_account_alone(app: Any, person:
     app.post_json("/api/auth/login", {"email": "ada@example.org", "password": "attackers password"}, status=200)
 
 
-def test_opening_a_link_changes_nothing(app: Any, person: Person, mail: Any) -> None:
+def test_opening_a_link_changes_nothing(app, person, mail):
     """As the scanner of a mail server does, and a browser that looks ahead."""
     owner, add = ask_for_a_password(app, mail)
     browser = new_visitor(app)
@@ -187,7 +181,7 @@ def test_opening_a_link_changes_nothing(app: Any, person: Person, mail: Any) -> 
 
 
 @pytest.fixture
-def reset_page(app: Any, person: Person, mail: Any) -> Any:
+def reset_page(app, person, mail):
     """The page of a later reset, of an account with a linked login (2) and an authenticator."""
     app.post_json("/api/auth/register", person)
     write(app, update(Login).values(verified=True))
@@ -196,7 +190,7 @@ def reset_page(app: Any, person: Person, mail: Any) -> Any:
     return app.get(mail.link())
 
 
-def test_a_later_reset_removes_what_is_unticked(app: Any, mail: Any, reset_page: Any) -> None:
+def test_a_later_reset_removes_what_is_unticked(app, mail, reset_page):
     # C-MAIL-7
     boxes = {box["value"]: box for box in reset_page.html.select("input[type=checkbox]")}
     assert {key: box.has_attr("checked") for key, box in boxes.items()} == {"2": True, "authenticator": True}
@@ -216,14 +210,14 @@ def test_a_later_reset_removes_what_is_unticked(app: Any, mail: Any, reset_page:
     assert EMAIL_TEMPLATES["login unlinked"].subject not in subjects
 
 
-def test_a_form_that_has_shown_nothing_removes_nothing(app: Any, reset_page: Any) -> None:
+def test_a_form_that_has_shown_nothing_removes_nothing(app, reset_page):
     # C-MAIL-7
     fields = {"csrf_token": reset_page.forms[0]["csrf_token"].value, "password": THEIRS}
     app.post(reset_page.request.path_qs, fields, status=200)
     assert (app.count_rows(Login), app.count_rows(Authenticator)) == (2, 1)
 
 
-def test_what_is_added_while_a_reset_is_open_is_looked_over_too(app: Any, reset_page: Any, mail: Any) -> None:
+def test_what_is_added_while_a_reset_is_open_is_looked_over_too(app, reset_page, mail):
     """Otherwise the present holder could link a login at the last moment and get back in."""
     with app.databases.write_session.begin() as session:
         account = services.lock_account(session, 1)
@@ -255,22 +249,22 @@ class Unconfirmed(NamedTuple):
     secret: str
     identity: Assertion
 
-    def beside_a_reset(self, act: Callable[[Session], Any]) -> None:
+    def beside_a_reset(self, act):
         """Reset the password while something else is done, which may be refused."""
         own, messages = self.app.find_service(AuthServices), self.app.find_service(Catalogs).translations["en"]
 
-        def reset() -> None:
+        def reset():
             with own.databases.write_session.begin() as session:
                 recovery.reset_password(session, own.outbox, self.secret, "another hash", messages)
 
-        def other() -> None:
+        def other():
             with suppress(ApiError), own.databases.write_session.begin() as session:
                 act(session)
 
         at_once([reset, other])
 
 
-def make_unconfirmed(app: Any, number: int) -> Unconfirmed:
+def make_unconfirmed(app, number):
     identity = Assertion("steam", str(number), "")
     with app.databases.write_session.begin() as session:
         address = f"ada{number}@example.org"
@@ -285,12 +279,12 @@ def make_unconfirmed(app: Any, number: int) -> Unconfirmed:
 
 @pytest.mark.postgres
 @pytest.mark.usefixtures("patience")
-def test_a_login_that_is_linked_beside_a_first_reset_is_gone(app: Any) -> None:
+def test_a_login_that_is_linked_beside_a_first_reset_is_gone(app):
     """Whichever comes first: the account's row is locked, and the session is read after that."""
     for number in range(ROUNDS):
         ada, another = make_unconfirmed(app, number), Assertion("steam", f"9{number}", "")
 
-        def link(session: Session, ada: Unconfirmed = ada, another: Assertion = another) -> None:
+        def link(session, ada=ada, another=another):
             account = sessions.lock_session_account(session, ada.account_id, ada.session_id)
             platform_logins.link_login(session, account, another)
 
@@ -299,7 +293,7 @@ def test_a_login_that_is_linked_beside_a_first_reset_is_gone(app: Any) -> None:
         assert ways == ["Password"]
 
 
-def test_the_notice_sends_the_email_again_and_can_be_put_away(app: Any, person: Person, mail: Any) -> None:
+def test_the_notice_sends_the_email_again_and_can_be_put_away(app, person, mail):
     # C-PAGE-80
     register(app, person)
     emails = len(mail.read())
@@ -307,7 +301,7 @@ def test_the_notice_sends_the_email_again_and_can_be_put_away(app: Any, person: 
     app.post(f"{HOME}/letter", fields, status=303)
     assert len(mail.read()) == emails + 1
 
-    def is_shown(began: timedelta = timedelta()) -> bool:
+    def is_shown(began=timedelta()):
         write(app, update(PageSession).values(created_at=now() - began))
         return "email_sent" in messages_on(app.get("/Modhub"))
 

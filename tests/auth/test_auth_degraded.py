@@ -1,7 +1,5 @@
 """Pages while the database is away: nobody is signed out, and forms come back."""
 
-from typing import Any
-
 import pytest
 
 from modhub_testing.databases import closed_database
@@ -10,7 +8,7 @@ HOME = "/Modhub/account"
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"])
-def test_a_session_survives_an_outage(auth: Any, person: dict[str, str]) -> None:
+def test_a_session_survives_an_outage(auth, person):
     # C-RUN-21
     app = auth()
     form = app.get(f"{HOME}/register").forms[0]

@@ -1,25 +1,22 @@
 """What the deletion of an account leaves in the outbox."""
 
-from typing import Any
-
 import pytest
 from sqlalchemy import select
 
 from modhub_auth.container import AuthServices
 from modhub_auth.models import OutgoingEmail
-from modhub_testing import Site
 
 pytestmark = pytest.mark.slow
 
 Person = dict[str, str]
 
 
-def recipients(app: Site) -> list[str]:
+def recipients(app):
     with app.databases.readonly_session() as session:
         return sorted(session.scalars(select(OutgoingEmail.recipient)))
 
 
-def test_a_deleted_account_leaves_no_address_in_the_outbox(app: Any, person: Person, run: Any) -> None:
+def test_a_deleted_account_leaves_no_address_in_the_outbox(app, person, run):
     # C-ACC-18
     for name in ("spam0", "spam1", "spam2"):
         app.post_json("/api/auth/register", {**person, "email": f"{name}@example.org"})
@@ -30,7 +27,7 @@ def test_a_deleted_account_leaves_no_address_in_the_outbox(app: Any, person: Per
     assert recipients(app) == ["spam1@example.org", "spam2@example.org"]
 
 
-def test_the_last_email_is_sent_and_forgets_its_address(app: Any, person: Person, mail: Any, run: Any) -> None:
+def test_the_last_email_is_sent_and_forgets_its_address(app, person, mail, run):
     # C-ACC-18
     app.post_json("/api/auth/register", person)
     with app.databases.write_session.begin() as session:

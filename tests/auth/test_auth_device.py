@@ -3,12 +3,10 @@
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import timedelta
 from functools import partial
 from threading import Event
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -29,7 +27,7 @@ from tests.people import add_authenticator, read, text_of, write
 from tests.races import at_once
 
 from .conftest import come_back, register
-from .openid_provider import SUBJECT, Provider
+from .openid_provider import SUBJECT
 
 pytestmark = pytest.mark.slow
 
@@ -43,43 +41,43 @@ race = pytest.mark.usefixtures("patience")
 Person = dict[str, str]
 
 
-def post(app: Any, path: str, body: Any, **environ: str) -> Any:
+def post(app, path, body, **environ):
     answer = app.post_json(f"/api/auth/{path}", body, extra_environ=environ, expect_errors=True)
     assert answer.headers["Cache-Control"] == "no-store"
     assert answer.headers["Access-Control-Allow-Origin"] == "*"
     return answer
 
 
-def begin(app: Any, **body: Any) -> Any:
+def begin(app, **body):
     answer = post(app, "device", {"client": LABEL, **body}, REMOTE_ADDR="192.0.2.7")
     assert answer.status_int == 200, answer
     return answer.json
 
 
-def poll(app: Any, codes: Any) -> Any:
+def poll(app, codes):
     return post(app, "device/token", {"deviceCode": codes["deviceCode"]})
 
 
-def refusal(answer: Any) -> tuple[int, str]:
+def refusal(answer):
     return answer.status_int, answer.json["error"]
 
 
-def polled(app: Any, codes: Any) -> Any:
+def polled(app, codes):
     """A poll after the interval: the status and error, or the session."""
     set_codes(app, polled_at=None)
     answer = poll(app, codes)
     return answer.json if answer.status_int == 200 else refusal(answer)
 
 
-def set_codes(app: Any, **values: Any) -> None:
+def set_codes(app, **values):
     write(app, update(DeviceCode).values(values))
 
 
-def rows(app: Any) -> list[DeviceCode]:
+def rows(app):
     return read(app, select(DeviceCode).order_by(DeviceCode.id))
 
 
-def sign_in(app: Any, address: str = "ada@example.org") -> Any:
+def sign_in(app, address="ada@example.org"):
     """A visitor who has signed up on pages, with a confirmed address."""
     visitor = new_visitor(app)
     register(visitor, {"email": address, "password": PASSWORD})
@@ -87,17 +85,17 @@ def sign_in(app: Any, address: str = "ada@example.org") -> Any:
     return visitor
 
 
-def form_of(page: Any) -> Any:
+def form_of(page):
     return next(form for form in page.forms.values() if "userCode" in form.fields)
 
 
-def type_code(visitor: Any, code: str, status: int = 200, **environ: str) -> Any:
+def type_code(visitor, code, status=200, **environ):
     form = form_of(visitor.get(DEVICE))
     form["userCode"] = code
     return form.submit(status=status, extra_environ=environ)
 
 
-def allow(visitor: Any, user_code: str, status: int = 200, **fields: str) -> Any:
+def allow(visitor, user_code, status=200, **fields):
     form = form_of(type_code(visitor, user_code))
     for name, value in (fields or {"currentPassword": PASSWORD}).items():
         form[name] = value
@@ -105,16 +103,16 @@ def allow(visitor: Any, user_code: str, status: int = 200, **fields: str) -> Any
 
 
 @pytest.fixture
-def ada(app: Any) -> Any:
+def ada(app):
     return sign_in(app)
 
 
-def arrive(site: Any, provider: Provider, way: str) -> Any:
+def arrive(site, provider, way):
     """Leave for the platform, sign in there, and come back."""
     return come_back(site, provider.assertion(site.get(way, status=303).headers["Location"]))
 
 
-def test_the_codes(app: Any) -> None:
+def test_the_codes(app):
     # C-ACC-27
     codes = begin(app)
     assert set(codes) == {"deviceCode", "userCode", "verificationUrl", "expiresInSeconds", "intervalSeconds"}
@@ -128,7 +126,7 @@ def test_the_codes(app: Any) -> None:
     assert refusal(post(app, "device", {"client": 7})) == (400, "invalid_input")
 
 
-def test_who_proves_by_a_platform_does_so_before_the_code(steam: Any, provider: Provider) -> None:
+def test_who_proves_by_a_platform_does_so_before_the_code(steam, provider):
     # C-ACC-30, C-MAIL-9
     arrive(steam, provider, STEAM)
     codes = begin(steam)
@@ -149,7 +147,7 @@ def test_who_proves_by_a_platform_does_so_before_the_code(steam: Any, provider: 
     assert (own["kind"], own["subject"]) == ("Platform", SUBJECT)
 
 
-def test_an_account_with_a_second_factor_signs_in(app: Any, ada: Any, mail: Any) -> None:
+def test_an_account_with_a_second_factor_signs_in(app, ada, mail):
     # C-ACC-29, C-ACC-30, C-ACC-31
     add_authenticator(app)
     codes = begin(app)
@@ -170,7 +168,7 @@ def test_an_account_with_a_second_factor_signs_in(app: Any, ada: Any, mail: Any)
     assert post(app, "refresh", {"refreshToken": session["refreshToken"]}).status_int == 401
 
 
-def test_refusals_in_their_order(app: Any, ada: Any) -> None:
+def test_refusals_in_their_order(app, ada):
     # C-ACC-28
     for body in ({}, {"deviceCode": None}, {"deviceCode": 7}, [], "x"):
         assert refusal(post(app, "device/token", body)) == (400, "invalid_input")
@@ -189,7 +187,7 @@ def test_refusals_in_their_order(app: Any, ada: Any) -> None:
     assert refusal(poll(app, codes)) == (400, "expired_token")
 
 
-def test_an_early_poll_does_not_count(app: Any) -> None:
+def test_an_early_poll_does_not_count(app):
     # C-ACC-28
     codes = begin(app)
     poll(app, codes)
@@ -203,7 +201,7 @@ def test_an_early_poll_does_not_count(app: Any) -> None:
         assert refusal(poll(app, codes)) == (400, "authorization_pending")
 
 
-def test_dead_codes_are_one_answer(app: Any, ada: Any) -> None:
+def test_dead_codes_are_one_answer(app, ada):
     # C-ACC-28
     used, killed, old = begin(app), begin(app), begin(app)
     allow(ada, killed["userCode"])
@@ -220,7 +218,7 @@ def test_dead_codes_are_one_answer(app: Any, ada: Any) -> None:
     assert refusal(answers[0]) == (400, "expired_token")
 
 
-def test_a_code_is_typed_in_any_spelling(app: Any, ada: Any) -> None:
+def test_a_code_is_typed_in_any_spelling(app, ada):
     # C-ACC-30
     code = begin(app)["userCode"]
     for spelling in (code, code.lower(), f"  {code.replace('-', ' ')} ", "-".join(code.replace("-", ""))):
@@ -230,7 +228,7 @@ def test_a_code_is_typed_in_any_spelling(app: Any, ada: Any) -> None:
         assert messages_on(type_code(ada, wrong, 400)) == ["unknown_code"]
 
 
-def test_a_code_is_decided_once(app: Any, ada: Any) -> None:
+def test_a_code_is_decided_once(app, ada):
     # C-ACC-30, T-C21
     eve = sign_in(app, "eve@example.org")
     codes = begin(app)
@@ -245,7 +243,7 @@ def test_a_code_is_decided_once(app: Any, ada: Any) -> None:
     type_code(ada, codes["userCode"], 400)
 
 
-def test_the_page_shows_what_a_program_says_of_itself_as_text(app: Any, ada: Any) -> None:
+def test_the_page_shows_what_a_program_says_of_itself_as_text(app, ada):
     page = type_code(ada, begin(app, client="<b>100 %(label)s</b>")["userCode"])
     main = page.html.select_one("main").text
     assert "<b>100 %(label)s</b>" in main
@@ -255,12 +253,12 @@ def test_the_page_shows_what_a_program_says_of_itself_as_text(app: Any, ada: Any
     assert "A program without a name" in nameless.text
 
 
-def test_an_email_has_no_link_of_the_program(app: Any, ada: Any, mail: Any) -> None:
+def test_an_email_has_no_link_of_the_program(app, ada, mail):
     allow(ada, begin(app, client="https://evil.example.org/now")["userCode"])
     assert "Browser or program: https evil example org now" in text_of(mail.read()[-1])
 
 
-def test_an_unconfirmed_address_waits(auth: Any) -> None:
+def test_an_unconfirmed_address_waits(auth):
     # C-ACC-29
     app = auth(modhub_auth__require_verified="true")
     ada, codes = sign_in(app), begin(app)
@@ -272,41 +270,41 @@ def test_an_unconfirmed_address_waits(auth: Any) -> None:
     assert "accessToken" in polled(app, codes)
 
 
-def send(page: Any, **fields: str) -> Any:
+def send(page, **fields):
     form = next(form for form in page.forms.values() if "currentPassword" in form.fields)
     for name, value in fields.items():
         form[name] = value
     return form.submit(status=303)
 
 
-def change_password(_app: Any, visitor: Any) -> None:
+def change_password(_app, visitor):
     send(visitor.get(f"{HOME}/password"), currentPassword=PASSWORD, password="another password")
 
 
-def delete_account(_app: Any, visitor: Any) -> None:
+def delete_account(_app, visitor):
     send(visitor.get(f"{HOME}/delete"), currentPassword=PASSWORD)
 
 
-def block(app: Any, _visitor: Any) -> None:
+def block(app, _visitor):
     with app.databases.write_session.begin() as session:
         account = lock_account(session, 1)
         assert account is not None
         block_accounts(session, [account])
 
 
-def sign_out_everywhere(_app: Any, visitor: Any) -> None:
+def sign_out_everywhere(_app, visitor):
     token = form_of(visitor.get(DEVICE))["csrf_token"].value
     visitor.post(f"{HOME}/sign-out", {"csrf_token": token}, status=303)
 
 
-def unlink(app: Any, visitor: Any) -> None:
+def unlink(app, visitor):
     [login] = read(app, select(Login).where(Login.platform == "steam"))
     write(app, update(PageSession).values(login_id=1))
     send(visitor.get(f"{HOME}/unlink?loginId={login.id}"), currentPassword=PASSWORD)
 
 
 @pytest.mark.parametrize("act", [change_password, delete_account, block, sign_out_everywhere, unlink])
-def test_what_ends_sessions_ends_what_was_allowed(app: Any, ada: Any, act: Callable[[Any, Any], None]) -> None:
+def test_what_ends_sessions_ends_what_was_allowed(app, ada, act):
     # C-ACC-31, T-C21
     eve = sign_in(app, "eve@example.org")
     with app.databases.write_session.begin() as session:
@@ -325,7 +323,7 @@ def test_what_ends_sessions_ends_what_was_allowed(app: Any, ada: Any, act: Calla
     assert polled(app, pending) == (400, "authorization_pending")
 
 
-def test_beginning_is_limited_by_a_counter_of_its_own(auth: Any, person: Person) -> None:
+def test_beginning_is_limited_by_a_counter_of_its_own(auth, person):
     # C-LIM-10
     app = auth(modhub_auth__register_limit="2")
     assert [post(app, "device", body).status_int for body in ({}, {"client": 7}, {})] == [200, 400, 429]
@@ -336,7 +334,7 @@ def test_beginning_is_limited_by_a_counter_of_its_own(auth: Any, person: Person)
     assert post(app, "device", {}, REMOTE_ADDR="198.51.100.1").status_int == 200
 
 
-def test_ten_wrong_codes_of_an_account(app: Any, ada: Any) -> None:
+def test_ten_wrong_codes_of_an_account(app, ada):
     # C-LIM-10, T-C21
     right = begin(app)["userCode"]
     for number in range(10):
@@ -353,7 +351,7 @@ def test_ten_wrong_codes_of_an_account(app: Any, ada: Any) -> None:
     type_code(ada, right)
 
 
-def test_ten_wrong_codes_of_a_caller(app: Any, ada: Any) -> None:
+def test_ten_wrong_codes_of_a_caller(app, ada):
     # C-LIM-10
     eve, right = sign_in(app, "eve@example.org"), begin(app)["userCode"]
     for _ in range(5):
@@ -363,21 +361,21 @@ def test_ten_wrong_codes_of_a_caller(app: Any, ada: Any) -> None:
     type_code(ada, right, 200, REMOTE_ADDR="198.51.100.1")
 
 
-def test_a_clock_set_back_extends_no_code(app: Any, ada: Any) -> None:
+def test_a_clock_set_back_extends_no_code(app, ada):
     codes = begin(app)
     set_codes(app, expires_at=now() + timedelta(seconds=660))
     assert polled(app, codes) == (400, "expired_token")
     type_code(ada, codes["userCode"], 400)
 
 
-def test_a_second_program_never_shows_the_same_code(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_program_never_shows_the_same_code(app, monkeypatch):
     # C-ACC-27
     letters = iter("BCDFGHJK" * 3 + "ZZZZZZZZ")
     monkeypatch.setattr(device_codes.secrets, "choice", lambda _letters: next(letters))
     assert [begin(app)["userCode"] for _ in range(2)] == ["BCDF-GHJK", "ZZZZ-ZZZZ"]
 
 
-def test_only_hashes_are_kept_and_in_no_backup(app: Any, ada: Any) -> None:
+def test_only_hashes_are_kept_and_in_no_backup(app, ada):
     # C-ACC-31
     codes = begin(app)
     allow(ada, codes["userCode"])
@@ -391,7 +389,7 @@ def test_only_hashes_are_kept_and_in_no_backup(app: Any, ada: Any) -> None:
     assert DeviceCode.__table__.info == {"in_backup": False}
 
 
-def test_codes_are_of_one_deployment(auth: Any) -> None:
+def test_codes_are_of_one_deployment(auth):
     # C-TOK-4, T-C21
     new = "the newest secret of this deployment, long"
     app = auth()
@@ -403,7 +401,7 @@ def test_codes_are_of_one_deployment(auth: Any) -> None:
     type_code(sign_in(stranger, "eve@example.org"), code, 400)
 
 
-def test_the_worker_deletes_what_has_expired(app: Any) -> None:
+def test_the_worker_deletes_what_has_expired(app):
     # C-ACC-31
     begin(app)
     begin(app)
@@ -415,7 +413,7 @@ def test_the_worker_deletes_what_has_expired(app: Any) -> None:
     assert len(rows(app)) == 1
 
 
-def test_logs_have_neither_codes_nor_labels(app: Any, ada: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_logs_have_neither_codes_nor_labels(app, ada, caplog):
     # C-ACC-31
     for logger in ("", "modhub", "modhub.security"):
         caplog.set_level(logging.DEBUG, logger)
@@ -438,7 +436,7 @@ def test_logs_have_neither_codes_nor_labels(app: Any, ada: Any, caplog: pytest.L
         assert secret not in caplog.text
 
 
-def allowed(app: Any, account_id: int = 1) -> Any:
+def allowed(app, account_id=1):
     """A code that this account has allowed by its first login."""
     codes = begin(app)
     with app.databases.write_session.begin() as session:
@@ -449,7 +447,7 @@ def allowed(app: Any, account_id: int = 1) -> Any:
 
 @race
 @pytest.mark.postgres
-def test_over_two_processes_one_gets_the_session(app: Any, person: Person, contend: Any) -> None:
+def test_over_two_processes_one_gets_the_session(app, person, contend):
     # C-ACC-29, T-C21
     post(app, "register", person)
     answers = contend(app, "/api/auth/device/token", {"deviceCode": allowed(app)["deviceCode"]}, CONTENDERS)
@@ -458,7 +456,7 @@ def test_over_two_processes_one_gets_the_session(app: Any, person: Person, conte
     assert refused <= {"slow_down", "expired_token"}
 
 
-def tried(app: Any, act: Callable[[Any], Any]) -> bool:
+def tried(app, act):
     try:
         with app.databases.write_session.begin() as session:
             act(session)
@@ -470,7 +468,7 @@ def tried(app: Any, act: Callable[[Any], Any]) -> bool:
 @race
 @pytest.mark.process
 @pytest.mark.postgres
-def test_of_many_who_decide_one_does(app: Any, person: Person) -> None:
+def test_of_many_who_decide_one_does(app, person):
     # C-ACC-30
     settings = app.registry.settings
     for number in range(1, 5):
@@ -478,7 +476,7 @@ def test_of_many_who_decide_one_does(app: Any, person: Person) -> None:
     for _ in range(5):
         codes = begin(app)
 
-        def decide(number: int, session: Any, code: str = codes["userCode"]) -> None:
+        def decide(number, session, code=codes["userCode"]):
             lock_account(session, number)
             if number % 2:
                 device_codes.allow(session, settings, code, number, number)
@@ -491,7 +489,7 @@ def test_of_many_who_decide_one_does(app: Any, person: Person) -> None:
 @race
 @pytest.mark.process
 @pytest.mark.postgres
-def test_a_poll_waits_for_a_block_that_is_being_written(app: Any, person: Person) -> None:
+def test_a_poll_waits_for_a_block_that_is_being_written(app, person):
     # C-ACC-31
     post(app, "register", person)
     codes = allowed(app)
@@ -516,14 +514,14 @@ def test_a_poll_waits_for_a_block_that_is_being_written(app: Any, person: Person
 @race
 @pytest.mark.process
 @pytest.mark.postgres
-def test_of_many_who_redeem_one_does(app: Any, person: Person) -> None:
+def test_of_many_who_redeem_one_does(app, person):
     # C-ACC-29
     """Past the interval, which lets only one through: as two polls whose second comes after the pause."""
     post(app, "register", person)
     for _ in range(5):
         code = allowed(app)["deviceCode"]
 
-        def redeem(session: Any, code: str = code) -> None:
+        def redeem(session, code=code):
             device_codes.redeem(session, app.registry.settings, code, 1)
 
         assert sum(at_once([partial(tried, app, redeem)] * CONTENDERS)) == 1

@@ -2,11 +2,8 @@
 
 import socketserver
 import threading
-from collections.abc import Iterator
-from datetime import datetime, timedelta
-from pathlib import Path
+from datetime import timedelta
 from secrets import token_hex
-from typing import Any
 
 import pytest
 from sqlalchemy import insert
@@ -22,7 +19,7 @@ from tests.people import write
 pytestmark = pytest.mark.slow
 
 
-def problems(site: Any) -> list[str]:
+def problems(site):
     with site.databases.readonly_session() as session:
         return list(find_mail_problems(site.registry, session))
 
@@ -30,7 +27,7 @@ def problems(site: Any) -> list[str]:
 class MailServer(socketserver.StreamRequestHandler):
     """Refuses every sign-in."""
 
-    def handle(self) -> None:
+    def handle(self):
         self.wfile.write(b"220 here\r\n")
         for line in self.rfile:
             if line.upper().startswith(b"EHLO"):
@@ -42,7 +39,7 @@ class MailServer(socketserver.StreamRequestHandler):
 
 
 @pytest.fixture
-def mail_port() -> Iterator[str]:
+def mail_port():
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), MailServer) as server:
         server.daemon_threads = True
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
@@ -50,7 +47,7 @@ def mail_port() -> Iterator[str]:
         server.shutdown()
 
 
-def test_the_mail_server(start: Any, mail_port: str) -> None:
+def test_the_mail_server(start, mail_port):
     # C-RUN-19
     site = start("modhub_auth", mail__host="127.0.0.1", mail__port=mail_port)
     assert problems(site) == []
@@ -63,9 +60,7 @@ def test_the_mail_server(start: Any, mail_port: str) -> None:
     assert "takes no emails (Connection refused): " in sentence
 
 
-def test_a_folder_for_emails(
-    start: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_folder_for_emails(start, tmp_path, monkeypatch, caplog):
     # C-RUN-19
     assert problems(start("modhub_auth", modhub__mail_dir=str(tmp_path / "new" / "mail"))) == []
     assert not (tmp_path / "new").exists()
@@ -83,12 +78,12 @@ def test_a_folder_for_emails(
 
 
 @pytest.mark.postgres
-def test_emails_that_wait_or_died(start: Any, tmp_path: Path) -> None:
+def test_emails_that_wait_or_died(start, tmp_path):
     # C-RUN-19
     site = start("modhub_auth", modhub__mail_dir=str(tmp_path))
     time, hours, days = now(), timedelta(hours=2), timedelta(days=9)
 
-    def add(created_at: datetime, finished_at: datetime | None) -> None:
+    def add(created_at, finished_at):
         row = {"kind": "confirm", "recipient": "a@example.org", "next_at": time, "attempts": 1, "problem": "554"}
         row |= {"created_at": created_at, "finished_at": finished_at, "message_id": token_hex(8)}
         write(site, insert(OutgoingEmail).values(row))

@@ -2,7 +2,6 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import select, update
@@ -25,19 +24,19 @@ pytestmark = pytest.mark.slow
 Person = dict[str, str]
 
 
-def outgoing(app: Any) -> list[OutgoingEmail]:
+def outgoing(app):
     return read(app, select(OutgoingEmail).order_by(OutgoingEmail.id))
 
 
-def make_due(app: Any) -> None:
+def make_due(app):
     write(app, update(OutgoingEmail).values(next_at=now()))
 
 
-def smtp(auth: Any, port: int) -> Any:
+def smtp(auth, port):
     return auth(mail__host="127.0.0.1", mail__port=str(port), mail__default_sender="modhub@example.org")
 
 
-def test_registering_sends_a_confirmation_email(app: Any, person: Person, mail: Any) -> None:
+def test_registering_sends_a_confirmation_email(app, person, mail):
     # C-ACC-2, C-SET-6
     app.post_json("/api/auth/register", {**person, "displayName": "Visit http://evil.example.org"})
     [message] = mail.read()
@@ -55,7 +54,7 @@ def test_registering_sends_a_confirmation_email(app: Any, person: Person, mail: 
     assert "evil." not in message.as_string()
 
 
-def test_a_name_in_an_email_is_no_link() -> None:
+def test_a_name_in_an_email_is_no_link():
     shown = {
         "Ada O'Hara-Byron": "Ada O'Hara-Byron",
         "Ärger 測試 ख़ान": "Ärger 測試 ख़ान",
@@ -70,7 +69,7 @@ def test_a_name_in_an_email_is_no_link() -> None:
     assert {name: without_links(name) for name in shown} == shown
 
 
-def test_what_waits_is_sealed_and_what_was_sent_is_forgotten(app: Any, person: Person, mail: Any) -> None:
+def test_what_waits_is_sealed_and_what_was_sent_is_forgotten(app, person, mail):
     app.post_json("/api/auth/register", person)
     [waiting] = outgoing(app)
     secret = mail.secret()
@@ -81,7 +80,7 @@ def test_what_waits_is_sealed_and_what_was_sent_is_forgotten(app: Any, person: P
     assert sent.finished_at is not None
 
 
-def test_emails_arrive_by_smtp(auth: Any, person: Person, mail_server: Any) -> None:
+def test_emails_arrive_by_smtp(auth, person, mail_server):
     # T-C9
     sender = "The mods <mods@example.org>"
     app = auth(mail__host="127.0.0.1", mail__port=str(mail_server.port), mail__default_sender=sender)
@@ -97,9 +96,7 @@ def test_emails_arrive_by_smtp(auth: Any, person: Person, mail_server: Any) -> N
     assert announced == [0, 1, 1]
 
 
-def test_a_server_that_is_down_changes_no_answer_and_loses_nothing(
-    auth: Any, person: Person, new_mail_server: Any
-) -> None:
+def test_a_server_that_is_down_changes_no_answer_and_loses_nothing(auth, person, new_mail_server):
     # C-MAIL-1, T-F6
     port = free_port()
     app = smtp(auth, port)
@@ -116,7 +113,7 @@ def test_a_server_that_is_down_changes_no_answer_and_loses_nothing(
     assert len({message["Message-ID"] for _, message in server.taken}) == 8
 
 
-def test_pauses_grow_to_a_limit() -> None:
+def test_pauses_grow_to_a_limit():
     pauses = [retry_pause(attempts) for attempts in range(1, 60)]
     assert pauses == sorted(pauses)
     assert pauses[0] <= timedelta(seconds=30)
@@ -124,7 +121,7 @@ def test_pauses_grow_to_a_limit() -> None:
 
 
 @pytest.mark.postgres
-def test_an_email_claimed_by_a_dead_process_is_sent_later(app: Any, person: Person, mail: Any) -> None:
+def test_an_email_claimed_by_a_dead_process_is_sent_later(app, person, mail):
     # T-F6
     app.post_json("/api/auth/register", person)
     sender = app.find_service(AuthServices).mail_sender
@@ -136,7 +133,7 @@ def test_an_email_claimed_by_a_dead_process_is_sent_later(app: Any, person: Pers
     assert len(mail.read()) == 1
 
 
-def test_a_clock_that_was_set_back_delays_no_email(app: Any, person: Person) -> None:
+def test_a_clock_that_was_set_back_delays_no_email(app, person):
     # T-F7
     """A new email leaves at once, one that has been tried within the longest pause."""
     app.post_json("/api/auth/register", person)
@@ -148,7 +145,7 @@ def test_a_clock_that_was_set_back_delays_no_email(app: Any, person: Person) -> 
 
 
 @pytest.mark.postgres
-def test_an_email_that_the_server_cannot_accept_delays_no_other(auth: Any, person: Person, mail_server: Any) -> None:
+def test_an_email_that_the_server_cannot_accept_delays_no_other(auth, person, mail_server):
     app = smtp(auth, mail_server.port)
     mail_server.hang_up_on = "poison@example.org"
     for name in ("poison", "eve", "ada"):
@@ -168,9 +165,7 @@ def test_an_email_that_the_server_cannot_accept_delays_no_other(auth: Any, perso
     assert (poison.finished_at is None, poison.problem) == (False, "the mail server closed the connection")
 
 
-def test_an_email_sent_while_the_database_was_busy_is_not_sent_again(
-    auth: Any, person: Person, mail_server: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_email_sent_while_the_database_was_busy_is_not_sent_again(auth, person, mail_server, monkeypatch):
     # T-F6
     app = smtp(auth, mail_server.port)
     app.post_json("/api/auth/register", person)
@@ -178,7 +173,7 @@ def test_an_email_sent_while_the_database_was_busy_is_not_sent_again(
     sender = app.find_service(AuthServices).mail_sender
     working, statements = sender._update, []
 
-    def busy(statement: Any) -> bool:
+    def busy(statement):
         statements.append(statement)
         if 2 <= len(statements) <= 3:
             raise OperationalError("", {}, Exception("locked"))
@@ -197,7 +192,7 @@ def test_an_email_sent_while_the_database_was_busy_is_not_sent_again(
     assert all(email.finished_at for email in outgoing(app))
 
 
-def test_settings_of_mail_that_make_no_sense_stop_the_start(auth: Any) -> None:
+def test_settings_of_mail_that_make_no_sense_stop_the_start(auth):
     for sender in ("a@b.org\n Bcc: x@y.org", "not an address at all", "a@b.org, c@d.org"):
         with pytest.raises(StartRefused, match=r"mail\.default_sender must be one address"):
             auth(mail__default_sender=sender)
@@ -206,7 +201,7 @@ def test_settings_of_mail_that_make_no_sense_stop_the_start(auth: Any) -> None:
 
 
 @pytest.mark.postgres
-def test_the_worker_sends(app: Any, person: Person, mail: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_worker_sends(app, person, mail, caplog):
     # C-MAIL-2
     assert find_worker(app.registry, "emails").every < 5
     app.post_json("/api/auth/register", person)
@@ -215,7 +210,7 @@ def test_the_worker_sends(app: Any, person: Person, mail: Any, caplog: pytest.Lo
     assert caplog.text.count("emails wait") == 0
 
 
-def test_links_name_the_configured_origin(app: Any, person: Person, mail: Any) -> None:
+def test_links_name_the_configured_origin(app, person, mail):
     """Through the server: tests/core/test_server_forwarded.py."""
     # C-MAIL-3, T-C7
     evil = "evil.example.org"
@@ -229,7 +224,7 @@ def test_links_name_the_configured_origin(app: Any, person: Person, mail: Any) -
     assert mail.link().startswith("/Modhub/account/reset?")
 
 
-def forget(app: Any, address: str, *, page: bool) -> list[str]:
+def forget(app, address, *, page):
     """The statements that a request for a reset of this address runs."""
     form = app.get("/Modhub/account/forgot").forms[0]
     form["email"] = address
@@ -242,9 +237,7 @@ def forget(app: Any, address: str, *, page: bool) -> list[str]:
 
 
 @pytest.mark.parametrize("page", [False, True])
-def test_forgot_does_the_same_work_for_strangers(
-    app: Any, person: Person, mail: Any, monkeypatch: pytest.MonkeyPatch, page: bool
-) -> None:
+def test_forgot_does_the_same_work_for_strangers(app, person, mail, monkeypatch, page):
     # C-ACC-16, C-LIM-9, T-C5
     """Its duration must not reveal who has an account: no statement and no email depends on it before the answer."""
     app.post_json("/api/auth/register", person)
@@ -253,7 +246,7 @@ def test_forgot_does_the_same_work_for_strangers(
     render = writer.render
     monkeypatch.setattr(writer, "render", lambda *arguments: written.append(arguments) or render(*arguments))
 
-    def both() -> list[str]:
+    def both():
         known, unknown = (forget(app, address, page=page) for address in (person["email"], "nobody@example.org"))
         assert known == unknown
         return known
@@ -269,7 +262,7 @@ def test_forgot_does_the_same_work_for_strangers(
 
 
 @pytest.mark.postgres
-def test_a_reset_is_written_once_by_many_processes(app: Any, person: Person) -> None:
+def test_a_reset_is_written_once_by_many_processes(app, person):
     app.post_json("/api/auth/register", person)
     app.post_json("/api/auth/forgot", {"email": person["email"]}, headers={"Accept-Language": "de"})
     sender = app.find_service(AuthServices).mail_sender
@@ -279,7 +272,7 @@ def test_a_reset_is_written_once_by_many_processes(app: Any, person: Person) -> 
 
 
 @pytest.mark.postgres
-def test_a_rejected_email_is_retried_or_given_up(auth: Any, person: Person, mail_server: Any) -> None:
+def test_a_rejected_email_is_retried_or_given_up(auth, person, mail_server):
     app = smtp(auth, mail_server.port)
     mail_server.refuse |= {"ada@example.org": "550 unknown", "eve@example.org": "451 later", "bob@example.org": "451 x"}
     for email in mail_server.refuse:
@@ -298,7 +291,7 @@ def test_a_rejected_email_is_retried_or_given_up(auth: Any, person: Person, mail
     assert [email.finished_at is None for email in outgoing(app)] == [False] * 3
 
 
-def test_without_a_transport_emails_are_logged(auth: Any, person: Person, caplog: pytest.LogCaptureFixture) -> None:
+def test_without_a_transport_emails_are_logged(auth, person, caplog):
     # C-SET-6
     app = auth(modhub__mail_dir="")
     app.post_json("/api/auth/register", person)
@@ -306,9 +299,7 @@ def test_without_a_transport_emails_are_logged(auth: Any, person: Person, caplog
     assert "/Modhub/account/confirm?token=" in caplog.text
 
 
-def test_a_folder_that_cannot_be_written_loses_nothing_and_the_worker_says_so_once(
-    auth: Any, tmp_path: Any, person: Person, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_folder_that_cannot_be_written_loses_nothing_and_the_worker_says_so_once(auth, tmp_path, person, caplog):
     blocked = tmp_path / "blocked"
     blocked.write_text("a file where the folder should be")
     app = auth(modhub__mail_dir=str(blocked))
@@ -324,7 +315,7 @@ def test_a_folder_that_cannot_be_written_loses_nothing_and_the_worker_says_so_on
 
 
 @pytest.mark.postgres
-def test_the_current_email_is_the_last_when_the_process_stops(app: Any, person: Person, mail: Any) -> None:
+def test_the_current_email_is_the_last_when_the_process_stops(app, person, mail):
     for address in (person["email"], "eve@example.org"):
         app.post_json("/api/auth/register", {**person, "email": address})
     asked = iter([False, True])

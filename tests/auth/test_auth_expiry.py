@@ -1,7 +1,6 @@
 """Expired rows are deleted, also of accounts that never come back."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import select, update
@@ -17,7 +16,7 @@ Person = dict[str, str]
 HOME = "/Modhub/account"
 
 
-def sign_in(app: Any, person: Person) -> None:
+def sign_in(app, person):
     """Once as a program, once on pages."""
     app.post_json("/api/auth/login", person, status=200)
     app.reset()
@@ -26,11 +25,11 @@ def sign_in(app: Any, person: Person) -> None:
     form.submit(status=303)
 
 
-def count(app: Any) -> tuple[int, int]:
+def count(app):
     return app.count_rows(ClientSession), app.count_rows(PageSession)
 
 
-def lapse(app: Any, account_id: int, left: timedelta = timedelta()) -> None:
+def lapse(app, account_id, left=timedelta()):
     """Let all sessions of the account expire in ``left``."""
     with app.databases.write_session.begin() as session:
         session.execute(
@@ -40,7 +39,7 @@ def lapse(app: Any, account_id: int, left: timedelta = timedelta()) -> None:
         session.execute(update(PageSession).where(PageSession.account_id == account_id).values(used_at=used))
 
 
-def test_expired_sessions_are_deleted(app: Any, person: Person) -> None:
+def test_expired_sessions_are_deleted(app, person):
     other = {**person, "email": "eve@example.org"}
     for at, credentials in enumerate((person, other), 1):
         assert app.post_json("/api/auth/register", credentials).json["accountId"] == at
@@ -53,7 +52,7 @@ def test_expired_sessions_are_deleted(app: Any, person: Person) -> None:
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
-def test_what_somebody_holds_is_passed_over(app: Any, person: Person) -> None:
+def test_what_somebody_holds_is_passed_over(app, person):
     """SQLite has one writer, so no other transaction can hold a row."""
     app.post_json("/api/auth/register", person)
     sign_in(app, person)

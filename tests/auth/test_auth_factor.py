@@ -1,8 +1,6 @@
 """The second factor over REST."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pyotp
 import pytest
@@ -22,35 +20,35 @@ pytestmark = pytest.mark.slow
 Person = dict[str, str]
 
 
-def code_of(secret: str, drift: int = 0) -> str:
+def code_of(secret, drift=0):
     return pyotp.TOTP(secret).generate_otp(int(totp.now().timestamp()) // 30 + drift)
 
 
 class Protected:
     """An account with an authenticator, activated by the code of the step before the current one."""
 
-    def __init__(self, app: Any, person: Person) -> None:
+    def __init__(self, app, person):
         self.app = app
         self.person = person
-        self.account_id: int = app.post_json("/api/auth/register", person).json["accountId"]
+        self.account_id = app.post_json("/api/auth/register", person).json["accountId"]
         seal = app.find_service(AuthServices).secret_box
         with app.databases.write_session.begin() as session:
             self.secret = pyotp.random_base32()
             self.recovery = totp.add_authenticator(session, seal, self.account_id, self.secret, self.code(-1))
 
-    def code(self, drift: int = 0) -> str:
+    def code(self, drift=0):
         return code_of(self.secret, drift)
 
-    def login(self, code: Any = None, **other: Any) -> Any:
+    def login(self, code=None, **other):
         body = {**self.person, "code": code, **other}
         return self.app.post_json("/api/auth/login", body, expect_errors=True)
 
-    def forget_steps(self) -> None:
+    def forget_steps(self):
         write(self.app, update(Authenticator).values(last_step=0))
 
 
 @pytest.fixture(autouse=True)
-def _step() -> Iterator[None]:
+def _step():
     """The clock stands still: no step ends between making a code and sending it."""
     time = now()
     with pytest.MonkeyPatch.context() as patch:  # the test's own would ask for an application of its own
@@ -59,11 +57,11 @@ def _step() -> Iterator[None]:
 
 
 @pytest.fixture
-def ada(app: Any, person: Person) -> Protected:
+def ada(app, person):
     return Protected(app, person)
 
 
-def test_the_right_password_without_a_code_says_what_is_missing(ada: Protected) -> None:
+def test_the_right_password_without_a_code_says_what_is_missing(ada):
     # C-ACC-8
     for missing in (None, "", "  "):
         answer = ada.login(missing)
@@ -73,7 +71,7 @@ def test_the_right_password_without_a_code_says_what_is_missing(ada: Protected) 
     assert set(body) == {"error", "message", "twoFactorRequired"}
 
 
-def test_a_wrong_password_never_says_it(ada: Protected) -> None:
+def test_a_wrong_password_never_says_it(ada):
     # C-ACC-8, T-C4
     for code in (None, "000000", ada.code()):
         answer = ada.login(code, password="wrong horse battery")
@@ -82,7 +80,7 @@ def test_a_wrong_password_never_says_it(ada: Protected) -> None:
     assert ada.login(ada.code()).status_int == 200
 
 
-def test_a_code_works_once_in_any_grouping(ada: Protected) -> None:
+def test_a_code_works_once_in_any_grouping(ada):
     # C-ACC-9, T-C3
     code = ada.code()
     for spelled in (code, f"{code[:3]} {code[3:]}", " ".join(code), f" {code} "):
@@ -91,7 +89,7 @@ def test_a_code_works_once_in_any_grouping(ada: Protected) -> None:
         assert ada.login(spelled).json["twoFactorRequired"] is True
 
 
-def test_the_previous_the_current_and_the_next_step_pass(ada: Protected) -> None:
+def test_the_previous_the_current_and_the_next_step_pass(ada):
     # C-ACC-9
     for drift in (-1, 0, 1):
         ada.forget_steps()
@@ -103,7 +101,7 @@ def test_the_previous_the_current_and_the_next_step_pass(ada: Protected) -> None
         assert ada.login(ada.code(drift)).status_int == 401
 
 
-def test_wrong_codes_are_refused_and_counted(auth: Any, person: Person) -> None:
+def test_wrong_codes_are_refused_and_counted(auth, person):
     # C-ACC-8, C-LIM-3, T-C4
     wrong = ["000000", "12345", "１２３４５６", "é\0", "x" * 5_000]
     ada = Protected(auth(modhub_auth__failures=str(len(wrong))), person)
@@ -113,7 +111,7 @@ def test_wrong_codes_are_refused_and_counted(auth: Any, person: Person) -> None:
     assert ada.login(ada.code()).status_int == 429
 
 
-def test_a_missing_code_is_no_failure(auth: Any, person: Person) -> None:
+def test_a_missing_code_is_no_failure(auth, person):
     # C-LIM-3
     ada = Protected(auth(modhub_auth__failures="2"), person)
     for _ in range(4):
@@ -121,7 +119,7 @@ def test_a_missing_code_is_no_failure(auth: Any, person: Person) -> None:
     assert ada.login(ada.code()).status_int == 200
 
 
-def test_a_recovery_code_works_once(ada: Protected) -> None:
+def test_a_recovery_code_works_once(ada):
     # C-ACC-10
     first, second = ada.recovery[:2]
     assert len(set(ada.recovery)) == 10
@@ -132,10 +130,10 @@ def test_a_recovery_code_works_once(ada: Protected) -> None:
 
 
 @pytest.mark.postgres
-def test_one_statement_succeeds_once(ada: Protected) -> None:
+def test_one_statement_succeeds_once(ada):
     own = ada.app.find_service(AuthServices)
 
-    def use(code: str) -> bool:
+    def use(code):
         with own.databases.write_session.begin() as session:
             return totp.use_code(session, own.secret_box, ada.account_id, code) is not None
 
@@ -146,14 +144,12 @@ def test_one_statement_succeeds_once(ada: Protected) -> None:
             assert sum(pool.map(use, [code] * 8)) == 1
 
 
-def test_an_authenticator_added_while_somebody_signs_in_is_asked_for(
-    app: Any, person: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_authenticator_added_while_somebody_signs_in_is_asked_for(app, person, monkeypatch):
     account_id = app.post_json("/api/auth/register", person).json["accountId"]
     passwords, seal = app.find_service(AuthServices).passwords, app.find_service(AuthServices).secret_box
     verify = passwords.verify
 
-    def add(known: str | None, password: str) -> bool:
+    def add(known, password):
         with app.databases.write_session.begin() as session:
             secret = pyotp.random_base32()
             totp.add_authenticator(session, seal, account_id, secret, code_of(secret))
@@ -163,7 +159,7 @@ def test_an_authenticator_added_while_somebody_signs_in_is_asked_for(
     app.post_json("/api/auth/login", person, status=401)
 
 
-def test_adding_and_removing(ada: Protected) -> None:
+def test_adding_and_removing(ada):
     own = ada.app.find_service(AuthServices)
     with own.databases.write_session.begin() as session:
         secret = pyotp.random_base32()
@@ -181,7 +177,7 @@ def test_adding_and_removing(ada: Protected) -> None:
     assert ada.login().status_int == 200
 
 
-def test_nothing_of_it_is_stored_in_clear(ada: Protected) -> None:
+def test_nothing_of_it_is_stored_in_clear(ada):
     with ada.app.databases.readonly_session() as session:
         row = session.scalars(select(Authenticator)).one()
         hashes = session.scalars(select(RecoveryCode.code_hash)).all()
@@ -192,7 +188,7 @@ def test_nothing_of_it_is_stored_in_clear(ada: Protected) -> None:
     assert {len(code) * 4 for code in plain} == {112}
 
 
-def test_a_used_authenticator_needs_an_old_secret_no_more(auth: Any, person: Person) -> None:
+def test_a_used_authenticator_needs_an_old_secret_no_more(auth, person):
     # C-SEC-5, C-TOK-4
     ada = Protected(auth(), person)
     url, new = str(ada.app.registry.settings["sqlalchemy.url"]), "the newest secret of this deployment, long"
@@ -206,7 +202,7 @@ def test_a_used_authenticator_needs_an_old_secret_no_more(auth: Any, person: Per
     assert ada.login(ada.code(1)).status_int == 200
 
 
-def test_a_seal_opens_for_its_owner_and_with_every_known_secret() -> None:
+def test_a_seal_opens_for_its_owner_and_with_every_known_secret():
     old, new = "an old secret of more than thirty-two characters", "a new secret of more than thirty-two characters!"
     sealed = SecretBox([old], "purpose").encrypt("the text", "7")
     assert SecretBox([new, old], "purpose").decrypt(sealed, "7") == "the text"

@@ -1,7 +1,5 @@
 """``/Modhub/account/history``."""
 
-from typing import Any
-
 import pytest
 from sqlalchemy import select
 
@@ -20,20 +18,20 @@ ADDRESS = "203.0.113.7"
 MADE = ["Signed in", "Account created"]
 
 
-def register(app: Any, person: Person) -> None:
+def register(app, person):
     app.extra_environ["REMOTE_ADDR"] = ADDRESS
     conftest.register(app, person)
 
 
-def actions(app: Any) -> list[str]:
+def actions(app):
     return [" ".join(item.text.split()) for item in app.get(PAGE, status=200).html.select("#history li")]
 
 
-def titles(app: Any) -> list[str]:
+def titles(app):
     return [item.text for item in app.get(PAGE, status=200).html.select("#history strong")]
 
 
-def test_deeds_newest_first_with_way_time_and_address(app: Any, person: Person) -> None:
+def test_deeds_newest_first_with_way_time_and_address(app, person):
     # C-ACC-26
     register(app, person)
     app.post_json("/api/auth/login", person, status=200)
@@ -49,7 +47,7 @@ def test_deeds_newest_first_with_way_time_and_address(app: Any, person: Person) 
     assert app.get(HOME).html.find("a", href=PAGE) is not None
 
 
-def test_it_is_for_its_owner_alone(app: Any, person: Person) -> None:
+def test_it_is_for_its_owner_alone(app, person):
     # C-ACC-26
     visitor = app.get(PAGE, status="*")
     assert (visitor.status_int, "/login" in visitor.headers["Location"]) == (303, True)
@@ -63,7 +61,7 @@ def test_it_is_for_its_owner_alone(app: Any, person: Person) -> None:
     assert actions(app)[0].startswith("Signed in on this site")
 
 
-def test_what_operators_and_mods_concern_is_not_in_it(app: Any, person: Person) -> None:
+def test_what_operators_and_mods_concern_is_not_in_it(app, person):
     # C-ACC-26
     register(app, person)
     with app.databases.write_session.begin() as session:

@@ -3,7 +3,6 @@
 from collections import Counter
 from datetime import timedelta
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from sqlalchemy import select, update
@@ -25,21 +24,21 @@ Person = dict[str, str]
 WRONG = {"email": "ada@example.org", "password": "wrong horse battery"}
 
 
-def login(app: Any, credentials: Person, caller: str = "192.0.2.1", **headers: str) -> Any:
+def login(app, credentials, caller="192.0.2.1", **headers):
     environ = {"REMOTE_ADDR": caller}
     return app.post_json("/api/auth/login", credentials, extra_environ=environ, headers=headers, expect_errors=True)
 
 
-def attempts(app: Any) -> list[Attempt]:
+def attempts(app):
     return read(app, select(Attempt))
 
 
-def age(app: Any, by: timedelta) -> None:
+def age(app, by):
     """Let time pass for what is in the database."""
     write(app, update(Attempt).values(at=now() - by))
 
 
-def test_ten_failures_then_429_even_with_the_right_password(app: Any, person: Person) -> None:
+def test_ten_failures_then_429_even_with_the_right_password(app, person):
     # C-LIM-1
     app.post_json("/api/auth/register", person)
     for number in range(10):
@@ -53,7 +52,7 @@ def test_ten_failures_then_429_even_with_the_right_password(app: Any, person: Pe
     assert login(app, person).status_int == 200
 
 
-def test_ten_failures_of_one_caller_over_many_addresses(app: Any, person: Person) -> None:
+def test_ten_failures_of_one_caller_over_many_addresses(app, person):
     # C-LIM-1
     app.post_json("/api/auth/register", person)
     for number in range(10):
@@ -62,7 +61,7 @@ def test_ten_failures_of_one_caller_over_many_addresses(app: Any, person: Person
     assert login(app, person, "192.0.2.2").status_int == 200
 
 
-def test_an_address_counts_in_every_spelling_also_if_it_is_none(auth: Any) -> None:
+def test_an_address_counts_in_every_spelling_also_if_it_is_none(auth):
     # T-C6
     app = auth(modhub_auth__failures="2")
     for number, spellings in enumerate(((WRONG["email"], "Ada@EXAMPLE.ORG", " ADA@example.org "), ("no address",) * 3)):
@@ -71,7 +70,7 @@ def test_an_address_counts_in_every_spelling_also_if_it_is_none(auth: Any) -> No
         assert [answer.status_int for answer in answers] == [401, 401, 429]
 
 
-def test_a_success_neither_counts_nor_resets(auth: Any, person: Person) -> None:
+def test_a_success_neither_counts_nor_resets(auth, person):
     # C-LIM-2
     app = auth(modhub_auth__failures="3")
     app.post_json("/api/auth/register", person)
@@ -83,7 +82,7 @@ def test_a_success_neither_counts_nor_resets(auth: Any, person: Person) -> None:
     assert login(app, person).status_int == 429
 
 
-def test_both_counters_rise_at_once_and_tell_nobody(app: Any) -> None:
+def test_both_counters_rise_at_once_and_tell_nobody(app):
     # C-LIM-2
     login(app, WRONG)
     slots = attempts(app)
@@ -95,9 +94,7 @@ def test_both_counters_rise_at_once_and_tell_nobody(app: Any) -> None:
 
 @pytest.mark.postgres
 @pytest.mark.usefixtures("patience")
-def test_of_a_burst_over_two_processes_ten_are_checked(
-    app: Any, person: Person, contend: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_a_burst_over_two_processes_ten_are_checked(app, person, contend, monkeypatch):
     # C-LIM-4, T-C6
     app.post_json("/api/auth/register", person)
     monkeypatch.setattr(rate_limits, "SLOT_WAIT_SECONDS", 60)
@@ -108,7 +105,7 @@ def test_of_a_burst_over_two_processes_ten_are_checked(
     assert Counter(answer.status_int for answer in answers) == {401: 10, 429: 30}
 
 
-def test_places_that_are_not_settled_make_others_wait(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_places_that_are_not_settled_make_others_wait(app, monkeypatch):
     # C-LIM-5
     assert rate_limits.SLOT_WAIT_SECONDS == 5
     monkeypatch.setattr(rate_limits, "SLOT_WAIT_SECONDS", 0.2)
@@ -123,7 +120,7 @@ def test_places_that_are_not_settled_make_others_wait(app: Any, monkeypatch: pyt
     assert caught.value.status == 429
 
 
-def test_a_place_is_given_back_when_the_check_breaks(app: Any) -> None:
+def test_a_place_is_given_back_when_the_check_breaks(app):
     # C-LIM-4
     own, full = app.find_service(AuthServices).rate_limiter, [rate_counter("sign-in", "ada", 1)]
     with pytest.raises(ValueError, match="broken"), own.attempt(full):
@@ -131,7 +128,7 @@ def test_a_place_is_given_back_when_the_check_breaks(app: Any) -> None:
     assert attempts(app) == []
 
 
-def test_a_place_left_by_a_process_that_died_counts_as_a_failure(app: Any) -> None:
+def test_a_place_left_by_a_process_that_died_counts_as_a_failure(app):
     own, full = app.find_service(AuthServices).rate_limiter, [rate_counter("sign-in", "ada", 1)]
     held = own.attempt(full)
     held.__enter__()
@@ -142,7 +139,7 @@ def test_a_place_left_by_a_process_that_died_counts_as_a_failure(app: Any) -> No
     held.__exit__(None, None, None)
 
 
-def test_register_counts_every_call(auth: Any, person: Person) -> None:
+def test_register_counts_every_call(auth, person):
     # C-LIM-8
     app = auth(modhub_auth__register_limit="3")
     app.post_json("/api/auth/register", person, status=201)
@@ -153,7 +150,7 @@ def test_register_counts_every_call(auth: Any, person: Person) -> None:
     assert login(app, person).status_int == 200
 
 
-def test_forgot_counts_every_call(auth: Any) -> None:
+def test_forgot_counts_every_call(auth):
     # C-LIM-8
     app = auth(modhub_auth__forgot_limit="2")
     for email in ("ada@example.org", "eve@example.org"):
@@ -177,12 +174,12 @@ def test_forgot_counts_every_call(auth: Any) -> None:
         ("", ""),
     ],
 )
-def test_callers(peer: str, caller: str) -> None:
+def test_callers(peer, caller):
     # C-LIM-7
     assert caller_of(SimpleNamespace(environ={"REMOTE_ADDR": peer})) == caller
 
 
-def test_a_clock_that_was_set_back_neither_forgives_nor_locks_out(auth: Any, person: Person) -> None:
+def test_a_clock_that_was_set_back_neither_forgives_nor_locks_out(auth, person):
     # T-F7
     """Failures from a time that has not come yet count as of now."""
     app = auth(modhub_auth__failures="2", modhub_auth__forgot_limit="1")
@@ -198,7 +195,7 @@ def test_a_clock_that_was_set_back_neither_forgives_nor_locks_out(auth: Any, per
     assert login(app, person).status_int == 200
 
 
-def test_every_429_says_when(auth: Any) -> None:
+def test_every_429_says_when(auth):
     # C-ERR-7, C-HTTP-2
     app = auth(modhub_auth__failures="1", modhub_auth__register_limit="1", modhub_auth__forgot_limit="1")
     for path in ("login", "register", "forgot"):

@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,7 +21,7 @@ WITHOUT_LINK = {"taken", "account deleted", "email changed", "offer accepted", "
 
 
 @pytest.mark.parametrize("kind", EMAIL_TEMPLATES)
-def test_emails_are_german(kind: str) -> None:
+def test_emails_are_german(kind):
     languages = Catalogs()
     languages.load([str(HERE / "locale")])
     writer = Outbox("https://mods.example.org:8443", "modhub@example.org", SecretBox(["x" * 32], "letter"))
@@ -41,7 +40,7 @@ def test_emails_are_german(kind: str) -> None:
         assert links[0].endswith(expected) if links else kind in WITHOUT_LINK
 
 
-def test_an_email_has_the_language_of_the_request_that_caused_it(app: Any, person: Person, mail: Any) -> None:
+def test_an_email_has_the_language_of_the_request_that_caused_it(app, person, mail):
     app.post_json("/api/auth/register", person, headers=GERMAN)
     form = app.get(f"{HOME}/forgot").forms[0]
     form["email"] = person["email"]
@@ -51,7 +50,7 @@ def test_an_email_has_the_language_of_the_request_that_caused_it(app: Any, perso
     assert subjects == ["Bestätige deine E-Mail-Adresse", "Choose a new password", "Wähle ein neues Passwort"]
 
 
-def test_refusals_beside_fields_are_german(app: Any) -> None:
+def test_refusals_beside_fields_are_german(app):
     page = app.get(f"{HOME}/register", headers=GERMAN)
     form = page.forms[0]
     form["email"], form["password"] = "ada", "short"

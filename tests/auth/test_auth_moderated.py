@@ -1,7 +1,5 @@
 """What moderators decide about accounts: blocking, and the name."""
 
-from typing import Any
-
 import pytest
 from sqlalchemy import update
 
@@ -12,7 +10,7 @@ from modhub_auth.blocking import block_accounts, find_blocked, unblock_accounts
 from modhub_auth.models import Account
 from modhub_auth.services import lock_account
 from modhub_testing.mods import hide_mod
-from tests.people import Person, register, write
+from tests.people import register, write
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
@@ -20,21 +18,20 @@ ABSENT = 987654321
 
 
 @pytest.fixture
-def ada(app: Any) -> Person:
+def ada(app):
     person = register(app, "Ada")
     write(app, update(Account).values(display_name="Cheap coins", folded_name="cheap coins"))
     return person
 
 
-def change(app: Any, account_id: int, act: Any) -> set[int]:
+def change(app, account_id, act):
     """Do it with the account, and return which accounts are blocked then."""
     with app.databases.write_session.begin() as session:
         act(session, [lock_account(session, account_id)])
-        blocked: set[int] = find_blocked(session, [account_id, ABSENT])
-    return blocked
+        return find_blocked(session, [account_id, ABSENT])
 
 
-def test_an_account_is_blocked_and_unblocked(app: Any, ada: Person) -> None:
+def test_an_account_is_blocked_and_unblocked(app, ada):
     # C-ACC-20
     mod = ada.publish()
     for act, blocked, status in ((block_accounts, {ada.id}, 403), (unblock_accounts, set[int](), 200)):
@@ -42,7 +39,7 @@ def test_an_account_is_blocked_and_unblocked(app: Any, ada: Person) -> None:
         app.put_json(f"/api/modhub/{mod['id']}", {"title": "x"}, headers=ada.bearer, status=status)
 
 
-def test_mods_hidden_together_come_back_without_those_dealt_with_since(app: Any, ada: Person) -> None:
+def test_mods_hidden_together_come_back_without_those_dealt_with_since(app, ada):
     mods, at = [ada.publish()["id"] for _ in range(3)], now()
     hide_mod(app, {"id": mods[0]})
     with app.databases.write_session.begin() as session:
@@ -57,13 +54,11 @@ def test_mods_hidden_together_come_back_without_those_dealt_with_since(app: Any,
     assert [mod["id"] for mod in app.get("/api/modhub").json["mods"]] == [mods[2]]
 
 
-def test_what_was_allowed_before_the_block_is_not_stored_after_it(
-    app: Any, ada: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_allowed_before_the_block_is_not_stored_after_it(app, ada, monkeypatch):
     # C-QUE-8
     mod, received = ada.publish(), views.receive_upload
 
-    def receive_and_block(request: Any, *sizes: int) -> Any:
+    def receive_and_block(request, *sizes):
         """The file takes its time; meanwhile a moderator decides."""
         upload = received(request, *sizes)
         change(app, ada.id, block_accounts)
@@ -78,7 +73,7 @@ def test_what_was_allowed_before_the_block_is_not_stored_after_it(
     assert (shown["version"], len(shown["assets"])) == ("1", 1)
 
 
-def test_a_name_goes_and_comes_back(app: Any, ada: Person) -> None:
+def test_a_name_goes_and_comes_back(app, ada):
     # C-QUE-7
     ada.publish()
     part = app.find_service(IModeration).parts["author_name"]

@@ -1,7 +1,6 @@
 """Emails about changes to an account: what, when, by which client, and what to do about it."""
 
 import re
-from typing import Any
 
 import pyotp
 import pytest
@@ -27,14 +26,14 @@ ACTIONS = {
 
 
 @pytest.fixture
-def owner(app: Any, person: dict[str, str]) -> Any:
+def owner(app, person):
     """Somebody who is signed in, with a confirmed address."""
     register(app, person)
     write(app, update(Login).values(verified=True))
     return app
 
 
-def do(app: Any, action: str, agent: str, **proof: str) -> Any:
+def do(app, action, agent, **proof):
     fields = {"currentPassword": PASSWORD, "password": "another password", **proof}
     if action == "authenticator":
         proposals = app.find_service(AuthServices).proposals
@@ -45,7 +44,7 @@ def do(app: Any, action: str, agent: str, **proof: str) -> Any:
 
 
 @pytest.mark.parametrize("action", ACTIONS)
-def test_changes_to_an_account_are_reported_by_email(owner: Any, mail: Any, action: str) -> None:
+def test_changes_to_an_account_are_reported_by_email(owner, mail, action):
     # C-MAIL-10
     before = len(mail.read())
     assert do(owner, action, FIREFOX, currentPassword="wrong horse battery").status_int == 403
@@ -62,7 +61,7 @@ def test_changes_to_an_account_are_reported_by_email(owner: Any, mail: Any, acti
     assert ("/Modhub/account/forgot" in text) == (action != "delete")
 
 
-def test_a_browser_does_not_write_the_email(owner: Any, mail: Any) -> None:
+def test_a_browser_does_not_write_the_email(owner, mail):
     """The client chooses its User-Agent, and the client may be a thief."""
     do(owner, "password", "Your account is blocked, go to https://evil.example.org")
     text = text_of(mail.read()[-1])
@@ -70,7 +69,7 @@ def test_a_browser_does_not_write_the_email(owner: Any, mail: Any) -> None:
     assert "\nBrowser or program: A browser\n" in text
 
 
-def test_an_unconfirmed_address_gets_no_notice(owner: Any, mail: Any) -> None:
+def test_an_unconfirmed_address_gets_no_notice(owner, mail):
     write(owner, update(Login).values(verified=False))
     before = len(mail.read())
     do(owner, "password", FIREFOX)

@@ -1,9 +1,7 @@
 """Handing a mod over: offers, answers, and what the operator moves."""
 
-from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
-from typing import Any
 
 import pytest
 from sqlalchemy import func, select, update
@@ -20,78 +18,78 @@ from modhub_auth.services import lock_account, lock_accounts
 from modhub_auth.signin import sessions
 from modhub_testing.mods import hide_mod
 from modhub_testing.pages import form_at, messages_on
-from tests.people import PASSWORD, Person, delete_person, emails_to, read, register, text_of, write
+from tests.people import PASSWORD, delete_person, emails_to, read, register, text_of, write
 from tests.races import at_once
 
 HOME = "/Modhub/account"
 NOBODY = "nobody@example.org"
 
 
-def join(app: Any, name: str) -> Person:
+def join(app, name):
     """Somebody who has signed up, with a confirmed address."""
     return register(app, name.title())
 
 
 @pytest.fixture
-def ada(app: Any) -> Person:
+def ada(app):
     return join(app, "ada")
 
 
 @pytest.fixture
-def grace(app: Any) -> Person:
+def grace(app):
     return join(app, "grace")
 
 
 @pytest.fixture
-def mod(ada: Person) -> Any:
+def mod(ada):
     return ada.publish("Split Timer")
 
 
-def offer(person: Person, mod: Any, account: str, status: int = 303) -> Any:
+def offer(person, mod, account, status=303):
     form = form_of(person.pages.get(f"/Modhub/mine/{mod['id']}/offer"), "account")
     form["currentPassword"], form["account"] = PASSWORD, account
     return form.submit(status=status)
 
 
-def form_of(page: Any, field: str) -> Any:
+def form_of(page, field):
     return next(form for form in page.forms.values() if field in form.fields)
 
 
-def workshop(person: Person, mod: Any) -> Any:
+def workshop(person, mod):
     return person.pages.get(f"/Modhub/mine/{mod['id']}?part=details")
 
 
-def offered(person: Person) -> list[str]:
+def offered(person):
     """The addresses of the offers on the account's page."""
     return [link["href"] for link in person.pages.get(HOME).html.select('a[href*="account/offer?"]')]
 
 
-def answer(person: Person, path: str, button: str, status: int = 303) -> Any:
+def answer(person, path, button, status=303):
     return form_of(person.pages.get(path), "accept").submit(button, status=status)
 
 
-def withdraw(person: Person, mod: Any, status: int = 303) -> Any:
+def withdraw(person, mod, status=303):
     form = form_at(workshop(person, mod), f"/Modhub/mine/{mod['id']}/offer")
     return form.submit("withdraw", status=status)
 
 
-def owner_of(app: Any, mod: Any) -> int:
+def owner_of(app, mod):
     details = app.post_json("/api/modhub/details", {"ids": [mod["id"]]}).json["details"]
     return int(details[0]["author"]["accountId"])
 
 
-def subjects(person: Person) -> list[str]:
+def subjects(person):
     """Those of the emails after the first, which is about the address."""
     return [str(message["Subject"]) for message in person.emails()[1:]]
 
 
-def actions(app: Any) -> list[str]:
+def actions(app):
     with app.databases.readonly_session() as session:
         entries = select(AuditEntry.action).where(AuditEntry.action.like("mod %"), AuditEntry.target_kind == "mod")
         return list(session.scalars(entries.order_by(AuditEntry.id)))
 
 
-def test_a_mod_is_handed_over(app: Any, ada: Person, grace: Person, mod: Any) -> None:
+def test_a_mod_is_handed_over(app, ada, grace, mod):
     # C-OWN-50, C-OWN-53
     vote, here = f"/api/modhub/{mod['id']}/vote", f"/api/modhub/{mod['id']}"
     grace.call("put_json", vote, params={"value": 1})
@@ -116,7 +114,7 @@ def test_a_mod_is_handed_over(app: Any, ada: Person, grace: Person, mod: Any) ->
     grace.pages.get(path, status=410)
 
 
-def test_nobody_learns_who_has_an_account(app: Any, ada: Person, grace: Person, mod: Any) -> None:
+def test_nobody_learns_who_has_an_account(app, ada, grace, mod):
     # C-OWN-51, T-C22
     unconfirmed = join(app, "linus")
     write(app, update(Login).where(Login.subject == unconfirmed.address).values(verified=False))
@@ -135,13 +133,13 @@ def test_nobody_learns_who_has_an_account(app: Any, ada: Person, grace: Person, 
     assert not emails_to(app, unconfirmed.address, "offered")
 
 
-def _without_times(text: str) -> str:
+def _without_times(text):
     return "\n".join(
         line for line in text.splitlines() if "When:" not in line and "csrf" not in line and "nonce" not in line
     )
 
 
-def test_the_recipient_declines_or_the_owner_withdraws(app: Any, ada: Person, grace: Person, mod: Any) -> None:
+def test_the_recipient_declines_or_the_owner_withdraws(app, ada, grace, mod):
     # C-OWN-52, C-OWN-53
     offer(ada, mod, grace.address)
     (path,) = offered(grace)
@@ -161,7 +159,7 @@ def test_the_recipient_declines_or_the_owner_withdraws(app: Any, ada: Person, gr
     assert actions(app)[-4:] == ["mod offered", "mod offer declined", "mod offered", "mod offer withdrawn"]
 
 
-def test_what_an_offer_needs(app: Any, ada: Person, grace: Person, mod: Any) -> None:
+def test_what_an_offer_needs(app, ada, grace, mod):
     # C-OWN-50, C-OWN-51
     here = f"/Modhub/mine/{mod['id']}/offer"
     for named, status in ((ada.address, 409), (str(ada.id), 409), ("nonsense", 400)):
@@ -187,23 +185,23 @@ def test_what_an_offer_needs(app: Any, ada: Person, grace: Person, mod: Any) -> 
     grace.pages.get(f"{HOME}/offer?id=nonsense", status=410)
 
 
-def hide(mod: Any, ada: Person) -> None:
+def hide(mod, ada):
     hide_mod(ada.site, mod)
 
 
-def block(_mod: Any, ada: Person) -> None:
+def block(_mod, ada):
     with ada.site.databases.write_session.begin() as session:
         account = lock_account(session, ada.id)
         assert account is not None
         block_accounts(session, [account])
 
 
-def expire(_mod: Any, ada: Person) -> None:
+def expire(_mod, ada):
     write(ada.site, update(Offer).values(expires_at=now()))
 
 
 @pytest.mark.parametrize("change", [hide, block, expire], ids=lambda change: change.__name__)
-def test_an_offer_that_cannot_be_met_is_410(ada: Person, grace: Person, mod: Any, change: Callable[..., None]) -> None:
+def test_an_offer_that_cannot_be_met_is_410(ada, grace, mod, change):
     # C-OWN-52
     offer(ada, mod, grace.address)
     (path,) = offered(grace)
@@ -215,7 +213,7 @@ def test_an_offer_that_cannot_be_met_is_410(ada: Person, grace: Person, mod: Any
         assert form_of(shown, button).submit(button, status=410).html.select_one("h1")["data-message"] == "offer_gone"
 
 
-def test_the_list_of_the_owner_outlives_the_account(app: Any, ada: Person, grace: Person, mod: Any) -> None:
+def test_the_list_of_the_owner_outlives_the_account(app, ada, grace, mod):
     # C-OWN-51, C-OWN-54
     offer(ada, mod, grace.address)
     before = workshop(ada, mod).text
@@ -226,32 +224,32 @@ def test_the_list_of_the_owner_outlives_the_account(app: Any, ada: Person, grace
     assert app.count_rows(Offer) == 0
 
 
-def test_races(app: Any, ada: Person, grace: Person) -> None:
+def test_races(app, ada, grace):
     # C-OWN-53
     services = app.find_service(IMods)
 
-    def offer_of(title: str) -> tuple[int, int]:
+    def offer_of(title):
         mod_id = ada.publish(title)["id"]
         with app.databases.write_session.begin() as session:
             lock_account(session, ada.id)
             offers.make_offer(session, services, ada.id, mod_id, grace.address)
             return mod_id, session.scalars(select(func.max(Offer.id))).one()
 
-    def accept(number: int, session: Any) -> None:
+    def accept(number, session):
         found = offers.find_offer(session, services, grace.id, number)
         lock_accounts(session, [found.owner_id, grace.id])
         offers.accept_offer(session, services, found, grace.id)
 
-    def decline(number: int, session: Any) -> None:
+    def decline(number, session):
         found = offers.find_offer(session, services, grace.id, number)
         lock_accounts(session, [found.owner_id, grace.id])
         offers.decline_offer(session, found, grace.id)
 
-    def withdraw(mod_id: int, session: Any) -> None:
+    def withdraw(mod_id, session):
         lock_account(session, ada.id)
         offers.withdraw_offer(session, services, ada.id, mod_id)
 
-    def ends(*calls: Callable[[Any], Any]) -> list[str]:
+    def ends(*calls):
         return sorted(at_once([partial(_ended, app, call) for call in calls]))
 
     _, number = offer_of("Accepted twice")
@@ -262,7 +260,7 @@ def test_races(app: Any, ada: Person, grace: Person) -> None:
     assert ends(partial(accept, number), partial(withdraw, mod_id))[0] == "done"
 
 
-def _ended(app: Any, call: Callable[[Any], Any]) -> str:
+def _ended(app, call):
     try:
         with app.databases.write_session.begin() as session:
             call(session)
@@ -273,7 +271,7 @@ def _ended(app: Any, call: Callable[[Any], Any]) -> str:
     return "done"
 
 
-def test_the_operator_moves_a_mod_at_once(app: Any, ada: Person, grace: Person, mod: Any, run: Any) -> None:
+def test_the_operator_moves_a_mod_at_once(app, ada, grace, mod, run):
     # C-OWN-54
     number, updated_at = str(mod["id"]), app.get(f"/api/modhub/{mod['id']}").json["updatedAt"]
     with app.databases.write_session.begin() as session:
@@ -297,7 +295,7 @@ def test_the_operator_moves_a_mod_at_once(app: Any, ada: Person, grace: Person, 
     assert len(grace.call("get", "/api/modhub/mine").json["mods"]) == 1
 
 
-def test_the_archive_of_a_person_names_offers(app: Any, ada: Person, grace: Person, mod: Any) -> None:
+def test_the_archive_of_a_person_names_offers(app, ada, grace, mod):
     # C-OWN-54, C-DAT-2
     offer(ada, mod, grace.address)
     with app.databases.readonly_session() as session:
@@ -310,7 +308,7 @@ def test_the_archive_of_a_person_names_offers(app: Any, ada: Person, grace: Pers
     assert received.document["offersMade"] == made.document["offersReceived"] == []
 
 
-def test_offers_go_after_their_day(app: Any, ada: Person, mod: Any) -> None:
+def test_offers_go_after_their_day(app, ada, mod):
     # C-OWN-54
     offer(ada, mod, NOBODY)
     with app.databases.write_session.begin() as session:

@@ -3,10 +3,8 @@
 import ipaddress
 import ssl
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from urllib.parse import urlencode
 
-import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -14,12 +12,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from modhub.base.errors import ApiError
 from modhub_auth.signin import openid
 
-from .openid_provider import SUBJECT, Provider
+from .openid_provider import SUBJECT
 
 RETURN_TO = "http://127.0.0.1:6543/Modhub/account/platform/steam?state=x"
 
 
-def judge(provider: Provider, steam: openid.Steam | None = None) -> str:
+def judge(provider, steam=None):
     """The code of the refusal; else the subject."""
     steam = steam or openid.Steam(provider.endpoint)
     fields = provider.assertion(steam.sign_in_url(RETURN_TO, "http://127.0.0.1:6543"))
@@ -29,7 +27,7 @@ def judge(provider: Provider, steam: openid.Steam | None = None) -> str:
         return refusal.code
 
 
-def certificate(folder: Path) -> Path:
+def certificate(folder):
     """A certificate of 127.0.0.1 and its key, in one file."""
     key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([])
     made = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
@@ -44,7 +42,7 @@ def certificate(folder: Path) -> Path:
     return path
 
 
-def test_a_provider_over_tls(provider: Provider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_provider_over_tls(provider, tmp_path, monkeypatch):
     path = certificate(tmp_path)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(path)

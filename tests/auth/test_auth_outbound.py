@@ -2,10 +2,9 @@
 
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
-from typing import Any
 
 import pytest
 
@@ -25,16 +24,16 @@ Talk = Callable[[socket.socket, threading.Event], None]
 
 
 @pytest.fixture
-def listening() -> Iterator[Callable[[Talk], int]]:
+def listening():
     """``listening(talk)``: the port of a server that talks like this to every client."""
     closing, threads, sockets = threading.Event(), [], []
 
-    def begin(talk: Talk) -> int:
+    def begin(talk):
         server = socket.create_server(("127.0.0.1", 0))
         server.settimeout(0.1)
         sockets.append(server)
 
-        def serve() -> None:
+        def serve():
             while not closing.is_set():
                 with suppress(OSError):
                     held, _ = server.accept()
@@ -54,10 +53,10 @@ def listening() -> Iterator[Callable[[Talk], int]]:
         server.close()
 
 
-def trickle(first: bytes) -> Talk:
+def trickle(first):
     """A greeting that never ends, a byte at a time."""
 
-    def talk(held: socket.socket, closing: threading.Event) -> None:
+    def talk(held, closing):
         held.sendall(first)
         while not closing.wait(0.05):
             held.sendall(b"x")
@@ -65,16 +64,14 @@ def trickle(first: bytes) -> Talk:
     return talk
 
 
-def flood(held: socket.socket, closing: threading.Event) -> None:
+def flood(held, closing):
     """A greeting of endlessly many lines."""
     while not closing.is_set():
         held.sendall(b"220-" + b"x" * 1000 + b"\r\n")
 
 
 @pytest.mark.parametrize("talk", [trickle(b"220-"), flood], ids=["trickle", "flood"])
-def test_a_mail_server_that_never_ends_is_left(
-    auth: Any, person: dict[str, str], listening: Any, monkeypatch: pytest.MonkeyPatch, talk: Talk
-) -> None:
+def test_a_mail_server_that_never_ends_is_left(auth, person, listening, monkeypatch, talk):
     monkeypatch.setattr(transports, "REPLY_SECONDS", 0.5)
     app = auth(mail__host="127.0.0.1", mail__port=str(listening(talk)))
     app.post_json("/api/auth/register", person)
@@ -84,7 +81,7 @@ def test_a_mail_server_that_never_ends_is_left(
     assert monotonic() - began < WAIT
 
 
-def asked(auth: Any, port: int) -> Any:
+def asked(auth, port):
     """Come back from a platform on that port, which is asked about the assertion."""
     site = auth(modhub_auth__steam="true", modhub_auth__steam_provider=f"http://127.0.0.1:{port}/openid/login")
     provider = Provider()
@@ -96,8 +93,8 @@ def asked(auth: Any, port: int) -> Any:
     return come_back(site, fields)
 
 
-def answers(head: bytes, body: bytes) -> Talk:
-    def talk(held: socket.socket, closing: threading.Event) -> None:
+def answers(head, body):
+    def talk(held, closing):
         held.recv(65536)
         held.sendall(head)
         while not closing.is_set():
@@ -115,22 +112,22 @@ def answers(head: bytes, body: bytes) -> Talk:
     ],
     ids=["body", "headers", "status line"],
 )
-def test_a_platforms_response_has_a_time_limit(auth: Any, listening: Any, talk: Talk, status: int) -> None:
+def test_a_platforms_response_has_a_time_limit(auth, listening, talk, status):
     began = monotonic()
     assert asked(auth, listening(talk)).status_int == status
     assert monotonic() - began < openid.PROVIDER_TIMEOUT_SECONDS + WAIT
 
 
 @pytest.mark.parametrize("status", [302, 307])
-def test_a_platform_leads_nowhere_else(auth: Any, listening: Any, status: int) -> None:
+def test_a_platform_leads_nowhere_else(auth, listening, status):
     reached = threading.Event()
 
-    def elsewhere(held: socket.socket, _closing: threading.Event) -> None:
+    def elsewhere(held, _closing):
         reached.set()
 
     other = listening(elsewhere)
 
-    def talk(held: socket.socket, _closing: threading.Event) -> None:
+    def talk(held, _closing):
         held.recv(65536)
         head = f"HTTP/1.1 {status} Away\r\nLocation: http://127.0.0.1:{other}/\r\nContent-Length: 0\r\n\r\n"
         held.sendall(head.encode())

@@ -1,7 +1,6 @@
 """Account pages."""
 
 from datetime import timedelta
-from typing import Any
 
 import pyotp
 import pytest
@@ -25,19 +24,19 @@ Person = dict[str, str]
 HOME = "/Modhub/account"
 
 
-def login(app: Any, person: Person, headers: dict[str, str] | None = None) -> Any:
+def login(app, person, headers=None):
     return send(app.get(f"{HOME}/login"), 303, headers, **person)
 
 
-def sessions(app: Any) -> list[PageSession]:
+def sessions(app):
     return read(app, select(PageSession))
 
 
-def signed_in(app: Any) -> bool:
+def signed_in(app):
     return bool(app.get(HOME, expect_errors=True).status_int == 200)
 
 
-def test_the_cookie(app: Any, person: Person) -> None:
+def test_the_cookie(app, person):
     # T-H6
     cookie = next(value for value in register(app, person).headers.getall("Set-Cookie") if value.startswith("modhub="))
     assert {"HttpOnly", "SameSite=Lax", "Path=/"} <= {part.strip() for part in cookie.split(";")}
@@ -48,7 +47,7 @@ def test_the_cookie(app: Any, person: Person) -> None:
     assert secret not in {page_session.secret_hash for page_session in sessions(app)}
 
 
-def test_signing_in_and_out(app: Any, person: Person) -> None:
+def test_signing_in_and_out(app, person):
     # C-HTTP-5, T-H5
     made = app.post_json("/api/auth/register", person).json
     app.get(HOME, headers=bearer(made), status=303)
@@ -65,7 +64,7 @@ def test_signing_in_and_out(app: Any, person: Person) -> None:
     assert sessions(app) == []
 
 
-def test_a_page_that_needs_an_account_leads_to_the_sign_in_page(app: Any, person: Person) -> None:
+def test_a_page_that_needs_an_account_leads_to_the_sign_in_page(app, person):
     # C-PAGE-7
     app.post_json("/api/auth/register", person)
     answer = app.get(f"{HOME}/password?x=1", status=303)
@@ -74,7 +73,7 @@ def test_a_page_that_needs_an_account_leads_to_the_sign_in_page(app: Any, person
     assert send(page, 303, **person).headers["Location"] == "/Modhub/account/password?x=1"
 
 
-def test_next_leads_nowhere_else() -> None:
+def test_next_leads_nowhere_else():
     # C-PAGE-7, T-C14
     elsewhere = ["//evil.example.org", "/\\evil.example.org", "https://evil.example.org", "javascript:alert(1)"]
     elsewhere += ["/a\r\nSet-Cookie: x=y", "/\tevil", "/a b", "/é", "", "/" + "x" * 3000]
@@ -83,7 +82,7 @@ def test_next_leads_nowhere_else() -> None:
         assert safe_next(path) == path
 
 
-def test_session_and_token_change_at_sign_in(app: Any, person: Person) -> None:
+def test_session_and_token_change_at_sign_in(app, person):
     # T-C12, T-H6
     app.post_json("/api/auth/register", person)
     app.set_cookie("modhub", "0" * 64)
@@ -106,14 +105,14 @@ def test_session_and_token_change_at_sign_in(app: Any, person: Person) -> None:
         ({"created_at": timedelta(days=14, seconds=1)}, False),
     ],
 )
-def test_sessions_end(app: Any, person: Person, values: dict[str, timedelta], alive: bool) -> None:
+def test_sessions_end(app, person, values, alive):
     # T-H6
     register(app, person)
     write(app, update(PageSession).values({name: now() - ago for name, ago in values.items()}))
     assert signed_in(app) is alive
 
 
-def test_resetting_a_password(app: Any, person: Person, mail: Any) -> None:
+def test_resetting_a_password(app, person, mail):
     # C-ACC-17, C-MAIL-4
     old = app.post_json("/api/auth/register", person).json
     login(app, person)
@@ -134,7 +133,7 @@ def test_resetting_a_password(app: Any, person: Person, mail: Any) -> None:
     send(page, 410, password="yet another password")
 
 
-def test_a_link_is_for_one_purpose_until_there_is_a_newer_one(app: Any, person: Person, mail: Any) -> None:
+def test_a_link_is_for_one_purpose_until_there_is_a_newer_one(app, person, mail):
     # C-PAGE-10, T-C8
     app.post_json("/api/auth/register", person)
     confirm = mail.secret()
@@ -148,7 +147,7 @@ def test_a_link_is_for_one_purpose_until_there_is_a_newer_one(app: Any, person: 
     app.get(f"{HOME}/reset?token={reset}", status=410)
 
 
-def test_the_name(app: Any, person: Person) -> None:
+def test_the_name(app, person):
     register(app, person)
     page = app.get(HOME)
     form = next(form for form in page.forms.values() if form.action.endswith("/name"))
@@ -158,7 +157,7 @@ def test_the_name(app: Any, person: Person) -> None:
     assert app.post_json("/api/auth/login", person).json["displayName"] == "Ada Lovelace"
 
 
-def test_changing_the_password(app: Any, person: Person, mail: Any) -> None:
+def test_changing_the_password(app, person, mail):
     # C-MAIL-4, C-PAGE-10
     register(app, person)
     send(app.get(mail.link()), 200)
@@ -182,7 +181,7 @@ def test_changing_the_password(app: Any, person: Person, mail: Any) -> None:
     assert not signed_in(app)
 
 
-def test_guessing_the_current_password_is_limited(auth: Any, person: Person) -> None:
+def test_guessing_the_current_password_is_limited(auth, person):
     app = auth(modhub_auth__failures="2")
     register(app, person)
     page = app.get(f"{HOME}/password")
@@ -190,12 +189,12 @@ def test_guessing_the_current_password_is_limited(auth: Any, person: Person) -> 
         send(page, status, currentPassword="wrong horse battery", password="another password")
 
 
-def test_password_managers_find_the_page(app: Any) -> None:
+def test_password_managers_find_the_page(app):
     # C-PAGE-4
     assert app.get("/.well-known/change-password", status=303).headers["Location"] == f"{HOME}/password"
 
 
-def test_adding_and_removing_an_authenticator(app: Any, person: Person) -> None:
+def test_adding_and_removing_an_authenticator(app, person):
     # C-PAGE-9
     register(app, person)
     page = app.get(f"{HOME}/authenticator")
@@ -217,7 +216,7 @@ def test_adding_and_removing_an_authenticator(app: Any, person: Person) -> None:
     assert app.get(f"{HOME}/authenticator").html.select_one("#authenticator-secret").text != secret
 
 
-def test_clients_are_listed_and_signed_out(app: Any, person: Person) -> None:
+def test_clients_are_listed_and_signed_out(app, person):
     laptop = app.post_json("/api/auth/register", {**person, "client": "laptop"}).json
     phone = app.post_json("/api/auth/login", {**person, "client": "phone"}).json
     login(app, person, {"User-Agent": "Old browser"})
@@ -226,7 +225,7 @@ def test_clients_are_listed_and_signed_out(app: Any, person: Person) -> None:
     listed = app.get(HOME).html.select_one("#signed-in").text
     assert all(name in listed for name in ("laptop", "phone", "Old browser", "New browser"))
 
-    def end(label: str) -> None:
+    def end(label):
         [button] = [button for button in app.get(HOME).html.select("#signed-in button") if button.text.endswith(label)]
         fields = {field["name"]: field["value"] for field in button.find_parent("form").select("input")}
         app.post(f"{HOME}/sign-out", fields, status=303)
@@ -242,7 +241,7 @@ def test_clients_are_listed_and_signed_out(app: Any, person: Person) -> None:
     assert signed_in(app)
 
 
-def test_neither_ids_of_others_nor_what_is_no_id_end_a_session(app: Any, person: Person) -> None:
+def test_neither_ids_of_others_nor_what_is_no_id_end_a_session(app, person):
     other = app.post_json("/api/auth/register", {**person, "email": "eve@example.org"}).json
     app.post_json("/api/auth/register", person)
     login(app, person)
@@ -253,7 +252,7 @@ def test_neither_ids_of_others_nor_what_is_no_id_end_a_session(app: Any, person:
     app.post_json("/api/auth/refresh", {"refreshToken": other["refreshToken"]}, status=200)
 
 
-def test_deleting_the_account(app: Any, person: Person) -> None:
+def test_deleting_the_account(app, person):
     # C-ACC-18, T-C2
     register(app, person)
     made = app.post_json("/api/auth/login", person).json
@@ -271,7 +270,7 @@ def test_deleting_the_account(app: Any, person: Person) -> None:
     assert app.post_json("/api/auth/register", person).json["accountId"] > made["accountId"]
 
 
-def test_browsers_are_named() -> None:
+def test_browsers_are_named():
     agents = {
         "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0": "Firefox on Linux",
         "Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/140.0 Safari/537.36 Edg/140.0": "Edge on Windows",
@@ -281,7 +280,7 @@ def test_browsers_are_named() -> None:
 
 
 @pytest.mark.parametrize(("name", "life"), [("reset", timedelta(minutes=60)), ("confirm", timedelta(days=7))])
-def test_links_expire(app: Any, person: Person, mail: Any, name: str, life: timedelta) -> None:
+def test_links_expire(app, person, mail, name, life):
     # C-MAIL-4
     app.post_json("/api/auth/register", person)
     app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
@@ -295,12 +294,12 @@ def test_links_expire(app: Any, person: Person, mail: Any, name: str, life: time
         app.get(link, status=410)
 
 
-def test_an_account_is_deleted_in_one_transaction(app: Any) -> None:
+def test_an_account_is_deleted_in_one_transaction(app):
     # C-ACC-18
     ada = people.register(app, "Ada")
     ada.publish()
 
-    def fail(_event: AccountDeleted) -> None:
+    def fail(_event):
         raise RuntimeError("another feature cannot let go")
 
     app.registry.registerHandler(fail, (AccountDeleted,))
@@ -314,7 +313,7 @@ def test_an_account_is_deleted_in_one_transaction(app: Any) -> None:
     ada.pages.get(HOME, status=303)
 
 
-def test_registration_can_be_closed(auth: Any, person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_registration_can_be_closed(auth, person, monkeypatch):
     app = auth()
     page = app.get(f"{HOME}/register")
     monkeypatch.setitem(app.registry.settings, "modhub_auth.registration", False)
@@ -323,7 +322,7 @@ def test_registration_can_be_closed(auth: Any, person: Person, monkeypatch: pyte
     assert "register" not in app.get(f"{HOME}/login").text
 
 
-def test_a_proposed_secret_expires(app: Any, person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proposed_secret_expires(app, person, monkeypatch):
     """It is good for the period of its form and the next one."""
     register(app, person)
     page = app.get(f"{HOME}/authenticator")
@@ -334,7 +333,7 @@ def test_a_proposed_secret_expires(app: Any, person: Person, monkeypatch: pytest
     assert messages_on(expired) == ["proposal_expired"]
 
 
-def test_the_workshop_says_how_a_script_signs_in(app: Any) -> None:
+def test_the_workshop_says_how_a_script_signs_in(app):
     ada = people.register(app, "Ada")
     script = ada.pages.get(f"/Modhub/mine/{ada.draft()['id']}?part=publish").html.find(id="script")
     assert script.find("a")["href"] == "/Modhub/account/publisher-key"

@@ -2,7 +2,6 @@
 
 import threading
 import time
-from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -22,17 +21,17 @@ from modhub_auth.signin.passwords import (
 WAIT = 60
 
 
-def cheap(gate: HashingGate | None = None) -> QueuedHasher:
+def cheap(gate=None):
     return QueuedHasher(gate or HashingGate(), memory_kib=8, time_cost=1)
 
 
-def refused(call: Callable[[], object]) -> ApiError:
+def refused(call):
     with pytest.raises(ApiError) as caught:
         call()
     return caught.value
 
 
-def test_ten_to_1024_characters_are_accepted_as_they_are_and_others_are_400() -> None:
+def test_ten_to_1024_characters_are_accepted_as_they_are_and_others_are_400():
     # C-ACC-5, T-C13
     for password in ("a" * 10, "a" * 1024, "  ten  ten ", "\0" * 10, "𝄞" * 10, "é" * 10):
         assert validate_password(password) == password
@@ -44,19 +43,19 @@ def test_ten_to_1024_characters_are_accepted_as_they_are_and_others_are_400() ->
     assert normalize_password("ﬁ") == "ﬁ"
 
 
-def test_parameters_are_no_less_than_owasp_asks_for() -> None:
+def test_parameters_are_no_less_than_owasp_asks_for():
     assert MEMORY_KIB == 19 * 1024
     assert "$m=19456,t=2,p=1$" in QueuedHasher(HashingGate()).hash("correct horse")
 
 
-def test_nobody_is_verified_with_the_same_parameters() -> None:
+def test_nobody_is_verified_with_the_same_parameters():
     # C-ACC-7
-    seen: list[str] = []
+    seen = []
     passwords = cheap()
     verify = passwords._hasher.verify
 
     class Spy:
-        def verify(self, known: str, password: str) -> bool:
+        def verify(self, known, password):
             seen.append(known)
             return verify(known, password)
 
@@ -74,14 +73,14 @@ def test_nobody_is_verified_with_the_same_parameters() -> None:
 class Crowd:
     """Threads that occupy the gate until they are released."""
 
-    def __init__(self, gate: HashingGate) -> None:
+    def __init__(self, gate):
         self.gate = gate
         self.inside = threading.Semaphore(0)
         self.go = threading.Event()
-        self.refusals: list[int] = []
-        self.threads: list[threading.Thread] = []
+        self.refusals = []
+        self.threads = []
 
-    def _one(self) -> None:
+    def _one(self):
         try:
             with self.gate.turn():
                 self.inside.release()
@@ -89,19 +88,19 @@ class Crowd:
         except ApiError as refusal:
             self.refusals.append(refusal.status)
 
-    def send(self, count: int) -> None:
+    def send(self, count):
         fresh = [threading.Thread(target=self._one) for _ in range(count)]
         self.threads += fresh
         for thread in fresh:
             thread.start()
 
-    def end(self) -> None:
+    def end(self):
         self.go.set()
         for thread in self.threads:
             thread.join(WAIT)
 
 
-def test_few_are_inside_and_the_others_have_their_turn_later() -> None:
+def test_few_are_inside_and_the_others_have_their_turn_later():
     # C-LIM-6
     crowd = Crowd(HashingGate(at_once=2, queue_size=5, wait_seconds=10 * WAIT))
     crowd.send(7)
@@ -113,7 +112,7 @@ def test_few_are_inside_and_the_others_have_their_turn_later() -> None:
     assert all(crowd.inside.acquire(blocking=False) for _ in range(5))
 
 
-def test_a_full_queue_is_busy_at_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_full_queue_is_busy_at_once(caplog):
     # C-LIM-6, T-D8
     crowd = Crowd(HashingGate(at_once=1, queue_size=1, wait_seconds=10 * WAIT))
     crowd.send(1)
@@ -128,11 +127,11 @@ def test_a_full_queue_is_busy_at_once(caplog: pytest.LogCaptureFixture) -> None:
     assert caplog.messages == ["too many passwords wait to be hashed: registering and signing in get 503"]
 
 
-def test_too_long_a_wait_is_busy_and_gives_the_place_back() -> None:
+def test_too_long_a_wait_is_busy_and_gives_the_place_back():
     # C-LIM-6, T-D8
     gate = HashingGate(at_once=1, queue_size=1, wait_seconds=0.05)
 
-    def try_it() -> None:
+    def try_it():
         with gate.turn():
             pass
 
@@ -142,7 +141,7 @@ def test_too_long_a_wait_is_busy_and_gives_the_place_back() -> None:
     try_it()
 
 
-def test_who_left_while_waiting_is_not_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_left_while_waiting_is_not_hashed(monkeypatch):
     # T-D22
     crowd = Crowd(HashingGate(at_once=1, queue_size=5, wait_seconds=10 * WAIT))
     crowd.send(1)
@@ -154,11 +153,9 @@ def test_who_left_while_waiting_is_not_hashed(monkeypatch: pytest.MonkeyPatch) -
     assert not crowd.inside.acquire(blocking=False)
 
 
-def test_without_threads_it_is_busy_says_so_once_and_recovers_by_itself(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_without_threads_it_is_busy_says_so_once_and_recovers_by_itself(monkeypatch, caplog):
     # C-RUN-28
-    def refuse(_thread: threading.Thread) -> None:
+    def refuse(_thread):
         raise RuntimeError("can't start new thread")
 
     passwords = cheap()
@@ -174,14 +171,14 @@ def test_without_threads_it_is_busy_says_so_once_and_recovers_by_itself(
     assert passwords.verify(known, "correct horse")
 
 
-def test_without_memory_a_right_password_is_not_a_wrong_one() -> None:
+def test_without_memory_a_right_password_is_not_a_wrong_one():
     passwords = cheap()
 
     class Poor:
-        def hash(self, _password: str) -> str:
+        def hash(self, _password):
             raise HashingError(error_to_str(-22))
 
-        def verify(self, _known: str, _password: str) -> bool:
+        def verify(self, _known, _password):
             raise VerificationError(error_to_str(-22))
 
     passwords._hasher = Poor()  # type: ignore[assignment]
@@ -189,10 +186,10 @@ def test_without_memory_a_right_password_is_not_a_wrong_one() -> None:
     assert refused(lambda: passwords.verify("any", "correct horse")).code == "busy"
 
 
-def test_threads_that_could_not_begin_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun: list[int] = []
+def test_threads_that_could_not_begin_are_replaced(monkeypatch):
+    begun = []
 
-    def fail_once() -> None:
+    def fail_once():
         begun.append(1)
         if len(begun) == 1:
             raise OSError

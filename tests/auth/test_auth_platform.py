@@ -3,7 +3,6 @@
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
-from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
@@ -22,7 +21,7 @@ from modhub_testing.pages import messages_on
 from tests.people import add_authenticator, read, write
 
 from .conftest import bearer, come_back, register, send
-from .openid_provider import SIGNED, SUBJECT, Provider
+from .openid_provider import SIGNED, SUBJECT
 
 HOME = "/Modhub/account"
 STEAM = f"{HOME}/platform/steam"
@@ -30,21 +29,20 @@ Person = dict[str, str]
 
 
 @pytest.fixture
-def site(steam: Any) -> Any:
+def site(steam):
     return steam
 
 
-def leave(site: Any, path: str = STEAM) -> str:
+def leave(site, path=STEAM):
     """Where the browser is sent."""
-    location: str = site.get(path, status=303).headers["Location"]
-    return location
+    return site.get(path, status=303).headers["Location"]
 
 
-def sign_in(site: Any, provider: Provider, subject: str = SUBJECT) -> Any:
+def sign_in(site, provider, subject=SUBJECT):
     return come_back(site, provider.assertion(leave(site), subject))
 
 
-def link_login(site: Any, provider: Provider, subject: str = SUBJECT, **proof: str) -> Any:
+def link_login(site, provider, subject=SUBJECT, **proof):
     """Link a login of the platform to the account that is signed in."""
     form = site.get(f"{STEAM}/link").forms[0]
     for name, value in proof.items():
@@ -53,11 +51,11 @@ def link_login(site: Any, provider: Provider, subject: str = SUBJECT, **proof: s
     return come_back(site, provider.assertion(way, subject))
 
 
-def logins(site: Any) -> list[Login]:
+def logins(site):
     return read(site, select(Login).order_by(Login.id))
 
 
-def test_leaving_says_where_to_return(site: Any, provider: Provider) -> None:
+def test_leaving_says_where_to_return(site, provider):
     # T-C14
     assert "next" not in leave(site, f"{STEAM}?next=//evil.example.org")
     address = urlsplit(leave(site, f"{STEAM}?next=/Modhub/mine"))
@@ -69,7 +67,7 @@ def test_leaving_says_where_to_return(site: Any, provider: Provider) -> None:
     assert wish["openid.return_to"].endswith("&next=%2FModhub%2Fmine")
 
 
-def test_a_new_account_and_again(site: Any, provider: Provider) -> None:
+def test_a_new_account_and_again(site, provider):
     # C-ACC-19
     assert sign_in(site, provider).headers["Location"] == HOME
     assert SUBJECT in site.get(HOME).text
@@ -83,7 +81,7 @@ def test_a_new_account_and_again(site: Any, provider: Provider) -> None:
 
 
 @pytest.mark.postgres
-def test_of_many_replays_at_once_one_counts(site: Any, provider: Provider) -> None:
+def test_of_many_replays_at_once_one_counts(site, provider):
     fields = provider.assertion(leave(site))
     cookie = {"Cookie": "; ".join(f"{name}={value}" for name, value in site.cookies.items())}
     target = urlsplit(fields["openid.return_to"])
@@ -91,14 +89,14 @@ def test_of_many_replays_at_once_one_counts(site: Any, provider: Provider) -> No
     address = f"{target.path}?{target.query}&{urlencode(fields)}"
     browsers = [type(site)(site.config) for _ in range(6)]
 
-    def visit(browser: Any) -> int:
+    def visit(browser):
         return int(browser.get(address, headers=cookie, expect_errors=True).status_int)
 
     with ThreadPoolExecutor(6) as pool:
         assert sorted(pool.map(visit, browsers)) == [303] + [403] * 5
 
 
-def test_an_assertion_that_says_something_else_is_refused(site: Any, provider: Provider) -> None:
+def test_an_assertion_that_says_something_else_is_refused(site, provider):
     for edited in (
         {"mode": "cancel"},
         {"mode": "setup_needed"},
@@ -121,14 +119,14 @@ def test_an_assertion_that_says_something_else_is_refused(site: Any, provider: P
     assert logins(site) == []
 
 
-def test_a_cut_signed_set_is_refused(site: Any, provider: Provider) -> None:
+def test_a_cut_signed_set_is_refused(site, provider):
     for missing in SIGNED:
         fields = provider.assertion(leave(site), signed=[name for name in SIGNED if name != missing])
         assert come_back(site, fields).status_int == 403, missing
     assert provider.confirmed == []
 
 
-def test_an_edited_identity_and_a_bad_signature_are_refused(site: Any, provider: Provider) -> None:
+def test_an_edited_identity_and_a_bad_signature_are_refused(site, provider):
     fields = provider.assertion(leave(site))
     other = "https://steamcommunity.com/openid/id/7"
     assert come_back(site, {**fields, "openid.claimed_id": other, "openid.identity": other}).status_int == 403
@@ -138,7 +136,7 @@ def test_an_edited_identity_and_a_bad_signature_are_refused(site: Any, provider:
     assert logins(site) == []
 
 
-def test_a_state_of_another_browser_is_refused(site: Any, provider: Provider) -> None:
+def test_a_state_of_another_browser_is_refused(site, provider):
     fields = provider.assertion(leave(site))
     site.reset()
     leave(site)
@@ -146,16 +144,14 @@ def test_a_state_of_another_browser_is_refused(site: Any, provider: Provider) ->
     assert provider.confirmed == []
 
 
-def test_it_is_off_unless_switched_on(app: Any) -> None:
+def test_it_is_off_unless_switched_on(app):
     app.get(STEAM, status=404)
     app.get(f"{HOME}/platform", status=404)
     app.get(f"{HOME}/platform/other", status=404)
     assert "platform" not in app.get(f"{HOME}/login").text
 
 
-def test_a_closed_registration_is_closed_here_too(
-    site: Any, provider: Provider, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_closed_registration_is_closed_here_too(site, provider, monkeypatch):
     sign_in(site, provider)
     site.reset()
     monkeypatch.setitem(site.registry.settings, "modhub_auth.registration", False)
@@ -163,7 +159,7 @@ def test_a_closed_registration_is_closed_here_too(
     assert sign_in(site, provider).status_int == 303
 
 
-def test_linking_and_unlinking(site: Any, provider: Provider, person: Person, mail: Any) -> None:
+def test_linking_and_unlinking(site, provider, person, mail):
     mail.app = site
     register(site, person)
     send(site.get(mail.link()), 200)
@@ -179,14 +175,14 @@ def test_linking_and_unlinking(site: Any, provider: Provider, person: Person, ma
     assert [message["Subject"] for message in mail.read()[1:]] == reported
 
 
-def test_the_last_login_stays(site: Any, provider: Provider) -> None:
+def test_the_last_login_stays(site, provider):
     sign_in(site, provider)
     token = site.get(HOME).html.select_one("input[name=csrf_token]")["value"]
     site.post(f"{HOME}/unlink", {"csrf_token": token, "loginId": str(logins(site)[0].id)}, status=409)
     assert len(logins(site)) == 1
 
 
-def test_a_login_of_another_account_is_not_linked(site: Any, provider: Provider, person: Person) -> None:
+def test_a_login_of_another_account_is_not_linked(site, provider, person):
     sign_in(site, provider)
     site.reset()
     register(site, person)
@@ -194,7 +190,7 @@ def test_a_login_of_another_account_is_not_linked(site: Any, provider: Provider,
     assert len({login.account_id for login in logins(site)}) == 2
 
 
-def test_a_platform_account_adds_a_password(site: Any, provider: Provider, person: Person, mail: Any) -> None:
+def test_a_platform_account_adds_a_password(site, provider, person, mail):
     # C-ACC-12, C-ACC-13, C-ACC-19
     mail.app = site
     sign_in(site, provider)
@@ -211,9 +207,7 @@ def test_a_platform_account_adds_a_password(site: Any, provider: Provider, perso
     assert (me["kind"], me["subject"]) == ("Platform", "ada@example.org")
 
 
-def test_an_address_with_an_account_is_reported_by_email_only(
-    site: Any, provider: Provider, person: Person, mail: Any
-) -> None:
+def test_an_address_with_an_account_is_reported_by_email_only(site, provider, person, mail):
     mail.app = site
     site.post_json("/api/auth/register", person)
     sign_in(site, provider)
@@ -232,7 +226,7 @@ def test_an_address_with_an_account_is_reported_by_email_only(
     }
 
 
-def test_the_second_factor_holds(site: Any, provider: Provider) -> None:
+def test_the_second_factor_holds(site, provider):
     sign_in(site, provider)
     _, codes = add_authenticator(site)
     site.reset()
@@ -244,14 +238,14 @@ def test_the_second_factor_holds(site: Any, provider: Provider) -> None:
     assert site.get(HOME).status_int == 200
 
 
-def test_the_code_is_asked_for_ten_minutes_of_the_login_that_came_back(site: Any, provider: Provider) -> None:
+def test_the_code_is_asked_for_ten_minutes_of_the_login_that_came_back(site, provider):
     # C-TOK-8: a database that lost its newest rows gives their numbers out again.
     sign_in(site, provider)
     site.reset()
     token, box = site.get(f"{HOME}/login").forms[0]["csrf_token"].value, site.find_service(AuthServices).pending_box
     login, time = logins(site)[0], now()
 
-    def status(number: object, at: object, random_id: str = login.random_id) -> int:
+    def status(number, at, random_id=login.random_id):
         sealed = box.encrypt(f"{at} {number} {random_id}", token)
         page = site.post(STEAM, {"pending": sealed, "code": "0", "csrf_token": token}, status="*")
         return int(page.status_int)
@@ -262,7 +256,7 @@ def test_the_code_is_asked_for_ten_minutes_of_the_login_that_came_back(site: Any
     assert status(login.id, to_micros(time), "0" * 32) == 403
 
 
-def test_linking_creates_no_new_account(site: Any, provider: Provider, person: Person) -> None:
+def test_linking_creates_no_new_account(site, provider, person):
     register(site, person)
     form = site.get(f"{STEAM}/link").forms[0]
     form["currentPassword"] = person["password"]
@@ -272,7 +266,7 @@ def test_linking_creates_no_new_account(site: Any, provider: Provider, person: P
     assert len(logins(site)) == 1
 
 
-def test_another_site_links_and_proves_nothing_unasked(site: Any, person: Person) -> None:
+def test_another_site_links_and_proves_nothing_unasked(site, person):
     elsewhere = {"Sec-Fetch-Site": "cross-site"}
     assert site.get(STEAM, headers=elsewhere, status=303).headers["Location"].startswith("http://127.0.0.1")
     register(site, person)
@@ -283,7 +277,7 @@ def test_another_site_links_and_proves_nothing_unasked(site: Any, person: Person
     assert "openid.mode" in site.get(prove, headers={"Sec-Fetch-Site": "same-origin"}, status=303).headers["Location"]
 
 
-def test_a_platform_proves_again_who_is_there(site: Any, provider: Provider) -> None:
+def test_a_platform_proves_again_who_is_there(site, provider):
     sign_in(site, provider)
     write(site, update(PageSession).values(proved_at=now() - timedelta(minutes=11)))
     page = site.get(f"{HOME}/delete")
@@ -296,7 +290,7 @@ def test_a_platform_proves_again_who_is_there(site: Any, provider: Provider) -> 
     assert logins(site) == []
 
 
-def test_a_platform_does_not_prove_what_an_authenticator_guards(site: Any, provider: Provider) -> None:
+def test_a_platform_does_not_prove_what_an_authenticator_guards(site, provider):
     sign_in(site, provider)
     add_authenticator(site)
     write(site, update(PageSession).values(proved_at=None))
@@ -304,9 +298,7 @@ def test_a_platform_does_not_prove_what_an_authenticator_guards(site: Any, provi
     assert site.get(f"{HOME}/delete").forms[0].submit(status=401).html.select_one("#code-error") is not None
 
 
-def test_the_way_to_link_is_open_for_ten_minutes(
-    site: Any, provider: Provider, person: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_way_to_link_is_open_for_ten_minutes(site, provider, person, monkeypatch):
     register(site, person)
     form = site.get(f"{STEAM}/link").forms[0]
     form["currentPassword"] = person["password"]
@@ -317,7 +309,7 @@ def test_the_way_to_link_is_open_for_ten_minutes(
     assert [login.kind for login in logins(site)] == ["Password"]
 
 
-def test_a_way_to_prove_or_to_sign_in_links_nothing(site: Any, provider: Provider, person: Person) -> None:
+def test_a_way_to_prove_or_to_sign_in_links_nothing(site, provider, person):
     register(site, person)
     way = leave(site, f"{STEAM}?prove=1")
     [return_to] = parse_qs(urlsplit(way).query)["openid.return_to"]
@@ -327,7 +319,7 @@ def test_a_way_to_prove_or_to_sign_in_links_nothing(site: Any, provider: Provide
     assert [login.kind for login in logins(site)] == ["Password"]
 
 
-def test_codes_alone_are_counted_by_account(auth: Any, provider: Provider) -> None:
+def test_codes_alone_are_counted_by_account(auth, provider):
     """Wherever a code is the whole proof, guesses from many places are guesses at one account."""
     site = auth(modhub_auth__steam="true", modhub_auth__steam_provider=provider.endpoint, modhub_auth__failures="3")
     sign_in(site, provider)
@@ -345,9 +337,7 @@ def test_codes_alone_are_counted_by_account(auth: Any, provider: Provider) -> No
     form.submit(status=429, extra_environ={"REMOTE_ADDR": "192.0.2.100"})
 
 
-def test_a_blocked_account_is_not_entered_by_its_platform(
-    site: Any, provider: Provider, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_blocked_account_is_not_entered_by_its_platform(site, provider, monkeypatch):
     # C-APL-4: a feature may show the reasons, after the code.
     reasons = SimpleNamespace(find_reasons=lambda _request, account_id: f"/why?account={account_id}")
     monkeypatch.setattr(sign_in_pages, "find_optional_service", lambda *_: reasons)
@@ -363,7 +353,7 @@ def test_a_blocked_account_is_not_entered_by_its_platform(
     site.get(HOME, status=303)
 
 
-def test_an_account_gets_no_second_password(site: Any, provider: Provider, person: Person, mail: Any) -> None:
+def test_an_account_gets_no_second_password(site, provider, person, mail):
     mail.app = site
     sign_in(site, provider)
     form = site.get(f"{HOME}/password").forms[0]

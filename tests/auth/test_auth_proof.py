@@ -62,13 +62,13 @@ class Owner:
     extra: int
     codes: list[str]
 
-    def state(self) -> list[str]:
+    def state(self):
         """All rows that decide who may enter the account, and the emails."""
         with self.app.databases.readonly_session() as session:
             models = (Account, Login, Authenticator, RecoveryCode, Link, OutgoingEmail)
             return [str(row) for model in models for row in session.execute(select(model.__table__)).all()]
 
-    def fields(self, action: str) -> dict[str, str]:
+    def fields(self, action):
         """The fields that the action needs besides the proof."""
         token = self.app.get(f"{HOME}/logout").html.select_one("input[name=csrf_token]")["value"]
         fields = {"csrf_token": str(token)}
@@ -86,16 +86,16 @@ class Owner:
             fields |= {"email": "new@example.org"}
         return fields
 
-    def post(self, action: str, **more: str) -> Any:
+    def post(self, action, **more):
         return self.app.post(f"{HOME}/{action}", {**self.fields(action), **more}, expect_errors=True)
 
-    def prove(self, ago: timedelta | None) -> None:
+    def prove(self, ago):
         """Record that a platform confirmed the visitor so long ago; None: never."""
         write(self.app, update(PageSession).values(proved_at=None if ago is None else now() - ago))
 
 
 @pytest.fixture(params=KINDS)
-def owner(auth: Any, request: pytest.FixtureRequest) -> Owner:
+def owner(auth, request):
     kind, app = str(request.param), auth(modhub_auth__steam="true", modhub_auth__failures="99")
     own, time, codes = app.find_service(AuthServices), now(), []
     hashed = own.passwords.hash(PASSWORD)
@@ -116,13 +116,13 @@ def owner(auth: Any, request: pytest.FixtureRequest) -> Owner:
     return Owner(app, kind, *login_ids, codes)
 
 
-def applies(owner: Owner, action: str) -> bool:
+def applies(owner, action):
     if action == "email":
         return "password" in owner.kind
     return action != "recovery-codes" or "authenticator" in owner.kind
 
 
-def wrong_proofs(owner: Owner) -> list[tuple[dict[str, str], timedelta | None, int]]:
+def wrong_proofs(owner):
     """Fields of the proof, how long ago the platform was asked, the status."""
     if "password" in owner.kind:
         # The platform's word is no way around a password.
@@ -133,7 +133,7 @@ def wrong_proofs(owner: Owner) -> list[tuple[dict[str, str], timedelta | None, i
     return [({}, None, 403), ({}, timedelta(minutes=10, seconds=1), 403), ({}, timedelta(seconds=-60), 403)]
 
 
-def right_proof(owner: Owner) -> dict[str, str]:
+def right_proof(owner):
     if "password" in owner.kind:
         return {"currentPassword": PASSWORD}
     if "authenticator" in owner.kind:
@@ -142,7 +142,7 @@ def right_proof(owner: Owner) -> dict[str, str]:
     return {}
 
 
-def test_without_fresh_proof_nothing_changes(owner: Owner) -> None:
+def test_without_fresh_proof_nothing_changes(owner):
     # C-MAIL-9, T-C17
     before = owner.state()
     for action in ACTIONS:
@@ -164,7 +164,7 @@ def test_without_fresh_proof_nothing_changes(owner: Owner) -> None:
 
 @pytest.mark.parametrize("owner", ["password and authenticator", "platform"], indirect=True)
 @pytest.mark.parametrize("action", ACTIONS)
-def test_with_fresh_proof_it_is_done(owner: Owner, action: str) -> None:
+def test_with_fresh_proof_it_is_done(owner, action):
     # C-MAIL-9, C-MAIL-10
     if not applies(owner, action):
         return
@@ -180,7 +180,7 @@ def test_with_fresh_proof_it_is_done(owner: Owner, action: str) -> None:
         assert TOLD[action] in kinds
 
 
-def test_the_form_asks_for_what_the_account_has(owner: Owner) -> None:
+def test_the_form_asks_for_what_the_account_has(owner):
     for action in ACTIONS:
         if action == "email" and not applies(owner, action):
             continue  # An account without an address has no form; test_auth_address_change.py.
@@ -200,12 +200,12 @@ def test_the_form_asks_for_what_the_account_has(owner: Owner) -> None:
 
 @pytest.mark.parametrize("owner", ["password and authenticator"], indirect=True)
 @pytest.mark.parametrize("action", ACTIONS)
-def test_what_a_reset_overtakes_is_not_done(owner: Owner, action: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_reset_overtakes_is_not_done(owner, action, monkeypatch):
     """The visitor has been recognised and has proved themselves; then the account is reset, and they are signed out."""
     proof, judge, seen = right_proof(owner), fresh_proof._check_proof, []
     own, messages = owner.app.find_service(AuthServices), owner.app.find_service(Catalogs).translations["en"]
 
-    def reset_meanwhile(*arguments: Any) -> Any:
+    def reset_meanwhile(*arguments):
         judged = judge(*arguments)
         with own.databases.write_session.begin() as session:
             secret = link_tokens.create_link(session, link_tokens.RESET_LINK, 1, login_id=owner.login)
@@ -218,7 +218,7 @@ def test_what_a_reset_overtakes_is_not_done(owner: Owner, action: str, monkeypat
     assert [owner.state()] == seen
 
 
-def test_every_action_of_an_account_says_whether_it_asks(app: Any) -> None:
+def test_every_action_of_an_account_says_whether_it_asks(app):
     # C-MAIL-9, T-C17
     """A view that changes an account and is in neither list has been forgotten."""
     asking, free = set(), set()

@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -59,13 +58,13 @@ class Release:
     capsys: Any
     guid: str = ""
 
-    def write(self, text: str = FILE) -> Path:
+    def write(self, text=FILE):
         file = self.folder / "mod.toml"
         line = f'guid = "{self.guid}"\n' if self.guid else ""
         file.write_text(line + text, "utf-8")
         return file
 
-    def run(self, *words: Any, code: int = client.DONE) -> str:
+    def run(self, *words, code=client.DONE):
         """Standard output of a run."""
         self.capsys.readouterr()
         arguments = ["--url", self.url, "mod", str(self.folder / "mod.toml"), *map(str, words)]
@@ -75,10 +74,10 @@ class Release:
         self.complaints = shown.err
         return str(shown.out)
 
-    def run_json(self, *words: Any) -> Any:
+    def run_json(self, *words):
         return json.loads(self.run("--json", *words))
 
-    def create(self, *words: Any) -> Any:
+    def create(self, *words):
         """Create the mod of the file, and write its GUID into it."""
         self.write()
         told = self.run_json("--create", *words)
@@ -86,11 +85,10 @@ class Release:
         self.write()
         return told
 
-    def own_mods(self) -> list[dict[str, Any]]:
-        mods: list[dict[str, Any]] = self.app.get("/api/modhub/mine", headers=self.headers).json["mods"]
-        return mods
+    def own_mods(self):
+        return self.app.get("/api/modhub/mine", headers=self.headers).json["mods"]
 
-    def state(self) -> Any:
+    def state(self):
         """All that the service has of the first mod."""
         mod = self.own_mods()[0]
         kept = [
@@ -98,15 +96,15 @@ class Release:
         ]
         return [mod, *kept]
 
-    def images(self) -> list[tuple[str, str]]:
+    def images(self):
         return [(file["name"], file["caption"]) for file in self.state()[1]["files"] if file["kind"] == "image"]
 
-    def image_ids(self) -> list[int]:
+    def image_ids(self):
         return [file["assetId"] for file in self.state()[1]["files"] if file["kind"] == "image"]
 
 
 @pytest.fixture
-def release(app: Any, person: Any, tmp_path: Path, monkeypatch: Any, capsys: Any) -> Iterator[Release]:
+def release(app, person, tmp_path, monkeypatch, capsys):
     made = app.post_json("/api/auth/register", person).json
     (tmp_path / "shots").mkdir()
     (tmp_path / "hud.lua").write_bytes(b"the code")
@@ -122,13 +120,13 @@ def release(app: Any, person: Any, tmp_path: Path, monkeypatch: Any, capsys: Any
         yield release
 
 
-def key_for(release: Release, mod: int | None = None) -> str:
+def key_for(release, mod=None):
     with release.app.databases.write_session.begin() as session:
         assert lock_account(session, release.account_id) is not None
         return publisher_keys.create_key(session, release.account_id, "CI", mod, 365).key
 
 
-def test_a_file_is_what_the_mod_becomes(release: Release, monkeypatch: Any) -> None:
+def test_a_file_is_what_the_mod_becomes(release, monkeypatch):
     # C-OWN-42, C-OWN-43, C-TOK-5, C-TOK-6
     told = release.create()
     first = ["created", "code 1.0", "css hud.css", "image two.png", "image one.png", "captions"]
@@ -153,7 +151,7 @@ def test_a_file_is_what_the_mod_becomes(release: Release, monkeypatch: Any) -> N
     assert release.state()[0]["published"]
 
 
-def test_without_a_guid_only_create_goes_on(release: Release) -> None:
+def test_without_a_guid_only_create_goes_on(release):
     # C-OWN-43
     release.write()
     release.run(code=client.USAGE_ERROR)
@@ -169,7 +167,7 @@ def test_without_a_guid_only_create_goes_on(release: Release) -> None:
     assert [mod["guid"] for mod in release.own_mods()] == [guid]
 
 
-def test_a_dry_run_sends_nothing(release: Release) -> None:
+def test_a_dry_run_sends_nothing(release):
     # C-OWN-43
     release.write()
     told = release.run_json("--create", "--dry-run", "--publish")
@@ -184,7 +182,7 @@ def test_a_dry_run_sends_nothing(release: Release) -> None:
     assert release.state() == before
 
 
-def test_an_image_is_replaced_in_its_place_with_its_caption(release: Release) -> None:
+def test_an_image_is_replaced_in_its_place_with_its_caption(release):
     # C-OWN-44
     release.create("--publish")
     old = release.image_ids()
@@ -198,7 +196,7 @@ def test_an_image_is_replaced_in_its_place_with_its_caption(release: Release) ->
     assert not set(old) & set(release.image_ids())
 
 
-def test_an_upload_that_fails_removes_nothing(release: Release) -> None:
+def test_an_upload_that_fails_removes_nothing(release):
     # C-OWN-44
     release.create()
     before = release.state()[1]
@@ -207,7 +205,7 @@ def test_an_upload_that_fails_removes_nothing(release: Release) -> None:
     assert release.state()[1] == before
 
 
-def test_images_without_a_line_follow_until_they_are_pruned(release: Release) -> None:
+def test_images_without_a_line_follow_until_they_are_pruned(release):
     # C-OWN-44
     release.create()
     release.write('[[images]]\nfile = "shots/one.png"\ncaption = ""')
@@ -222,7 +220,7 @@ def test_images_without_a_line_follow_until_they_are_pruned(release: Release) ->
     assert release.images() == [("one.png", "")]
 
 
-def test_problems_keep_a_draft_from_being_published(release: Release) -> None:
+def test_problems_keep_a_draft_from_being_published(release):
     # C-OWN-45
     release.create()
     release.write(FILE.replace("requires = []", f'requires = ["{ABSENT[:-1]}0"]'))
@@ -233,7 +231,7 @@ def test_problems_keep_a_draft_from_being_published(release: Release) -> None:
     assert "Done: published" in release.run("--publish", "--allow-problems")
 
 
-def test_an_older_release_changes_its_notes_alone(release: Release) -> None:
+def test_an_older_release_changes_its_notes_alone(release):
     # C-OWN-43
     release.create("--publish")
     (release.folder / "hud.lua").write_bytes(b"newer code")
@@ -254,7 +252,7 @@ def test_an_older_release_changes_its_notes_alone(release: Release) -> None:
     release.run(code=client.REJECTED)
 
 
-def test_texts_in_each_format(release: Release) -> None:
+def test_texts_in_each_format(release):
     release.create()
     (release.folder / "about.html").write_text("<p onclick='x'>One<script>x</script>")
     texts = {
@@ -268,7 +266,7 @@ def test_texts_in_each_format(release: Release) -> None:
         assert ("removed: <script>, onclick" in release.complaints) == (value == '{ file = "about.html" }')
 
 
-def test_a_mod_is_named_by_guid_number_or_address(release: Release) -> None:
+def test_a_mod_is_named_by_guid_number_or_address(release):
     # C-OWN-43
     release.create()
     mod = release.own_mods()[0]
@@ -290,11 +288,11 @@ def test_a_mod_is_named_by_guid_number_or_address(release: Release) -> None:
     assert release.run_json("--mod", mod["id"])["changed"] == []
 
 
-def test_a_long_run_begins_a_new_session(release: Release, monkeypatch: Any) -> None:
+def test_a_long_run_begins_a_new_session(release, monkeypatch):
     # C-TOK-1
     key = key_for(release)
     service = client.Publisher(release.url, key)
-    sessions: list[Any] = []
+    sessions = []
     begin = client.Publisher._begin_session
     monkeypatch.setattr(client.Publisher, "_begin_session", lambda self: [sessions.append(self), begin(self)])
     later = client.monotonic() + 1000

@@ -1,7 +1,6 @@
 """Publisher keys: what their sessions may do, and when they end."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import select, update
@@ -23,26 +22,26 @@ Person = dict[str, str]
 SESSION = {"accessToken", "expiresInSeconds", "accountId", "displayName"}
 
 
-def make_key(app: Any, account_id: int, mod_id: int | None = None, label: str = "CI") -> str:
+def make_key(app, account_id, mod_id=None, label="CI"):
     with app.databases.write_session.begin() as session:
         assert lock_account(session, account_id) is not None
         return publisher_keys.create_key(session, account_id, label, mod_id, 365).key
 
 
-def exchange(app: Any, key: Any, status: Any = 200) -> Any:
+def exchange(app, key, status=200):
     return app.post_json("/api/auth/exchange", {"key": key}, status=status)
 
 
-def session_of(app: Any, key: str) -> dict[str, str]:
+def session_of(app, key):
     return bearer(exchange(app, key).json)
 
 
-def set_key(app: Any, **values: Any) -> None:
+def set_key(app, **values):
     write(app, update(PublisherKey).values(values))
 
 
 @pytest.fixture
-def ada(app: Any, person: Person) -> Any:
+def ada(app, person):
     """Somebody with two drafts, ``first`` and ``second``."""
     made = app.post_json("/api/auth/register", person).json
     headers = bearer(made)
@@ -52,7 +51,7 @@ def ada(app: Any, person: Person) -> Any:
     return {"id": made["accountId"], "headers": headers, "first": first, "second": second}
 
 
-def test_a_key_is_exchanged_for_a_session_without_refresh(app: Any, ada: Any) -> None:
+def test_a_key_is_exchanged_for_a_session_without_refresh(app, ada):
     # C-TOK-5, C-TOK-7
     key = make_key(app, ada["id"])
     answer = exchange(app, key)
@@ -65,7 +64,7 @@ def test_a_key_is_exchanged_for_a_session_without_refresh(app: Any, ada: Any) ->
 
 
 @pytest.mark.postgres
-def test_unknown_revoked_and_expired_keys_look_the_same(app: Any, ada: Any) -> None:
+def test_unknown_revoked_and_expired_keys_look_the_same(app, ada):
     # C-TOK-5, C-TOK-7
     key = make_key(app, ada["id"])
     token = session_of(app, key)
@@ -84,7 +83,7 @@ def test_unknown_revoked_and_expired_keys_look_the_same(app: Any, ada: Any) -> N
     assert unknown.json["error"] == "invalid_key"
 
 
-def test_the_key_of_a_deleted_mod_looks_revoked(app: Any, ada: Any) -> None:
+def test_the_key_of_a_deleted_mod_looks_revoked(app, ada):
     # C-TOK-5
     keys = [make_key(app, ada["id"], ada[name]["id"]) for name in ("first", "second")]
     app.delete(f"/api/modhub/{ada['first']['id']}", headers=ada["headers"], status=204)
@@ -92,7 +91,7 @@ def test_the_key_of_a_deleted_mod_looks_revoked(app: Any, ada: Any) -> None:
     exchange(app, keys[1])
 
 
-def test_failures_are_those_of_the_caller(auth: Any) -> None:
+def test_failures_are_those_of_the_caller(auth):
     # C-TOK-5, C-LIM-1
     app = auth(modhub_auth__failures="2")
     key = make_key(app, register_person(app, "Ada").id)
@@ -103,7 +102,7 @@ def test_failures_are_those_of_the_caller(auth: Any) -> None:
     app.post_json("/api/auth/login", {"email": "a@example.org", "password": "a wrong password"}, status=429)
 
 
-def test_a_key_for_one_mod_reaches_that_mod_alone(app: Any, ada: Any) -> None:
+def test_a_key_for_one_mod_reaches_that_mod_alone(app, ada):
     # C-TOK-6
     first, second = f"/api/modhub/{ada['first']['id']}", f"/api/modhub/{ada['second']['id']}"
     token = session_of(app, make_key(app, ada["id"], ada["first"]["id"]))
@@ -124,7 +123,7 @@ def test_a_key_for_one_mod_reaches_that_mod_alone(app: Any, ada: Any) -> None:
     assert app.post_json("/api/modhub", {"title": "New"}, headers=token, status=401).json["error"] == "unauthorized"
 
 
-def test_no_key_deletes_a_mod(app: Any, ada: Any) -> None:
+def test_no_key_deletes_a_mod(app, ada):
     # C-TOK-6
     path = f"/api/modhub/{ada['first']['id']}"
     for key in (make_key(app, ada["id"], ada["first"]["id"]), make_key(app, ada["id"])):
@@ -132,7 +131,7 @@ def test_no_key_deletes_a_mod(app: Any, ada: Any) -> None:
         assert seen(refused) == seen(app.delete("/api/modhub/987654321", headers=session_of(app, key), status=401))
 
 
-def test_a_key_for_all_mods_creates_but_neither_votes_nor_reads_the_account(app: Any, ada: Any) -> None:
+def test_a_key_for_all_mods_creates_but_neither_votes_nor_reads_the_account(app, ada):
     # C-TOK-6
     token = session_of(app, make_key(app, ada["id"]))
     app.post_json("/api/modhub", {"title": "Three"}, headers=token, status=201)
@@ -148,7 +147,7 @@ def test_a_key_for_all_mods_creates_but_neither_votes_nor_reads_the_account(app:
 PAGE = "/Modhub/account/publisher-key"
 
 
-def fill(app: Any, person: Person, **fields: str) -> Any:
+def fill(app, person, **fields):
     form = app.get(PAGE).forms[0]
     form["currentPassword"] = person["password"]
     for name, value in fields.items():
@@ -156,7 +155,7 @@ def fill(app: Any, person: Person, **fields: str) -> Any:
     return form.submit(expect_errors=True)
 
 
-def test_the_page_shows_a_key_once_and_revokes_it(app: Any, person: Person, mail: Any) -> None:
+def test_the_page_shows_a_key_once_and_revokes_it(app, person, mail):
     # C-TOK-7
     register(app, person)
     write(app, update(Login).values(verified=True))
@@ -178,7 +177,7 @@ def test_the_page_shows_a_key_once_and_revokes_it(app: Any, person: Person, mail
     exchange(app, key, 401)
 
 
-def test_the_form_takes_only_mods_of_the_account(app: Any, person: Person) -> None:
+def test_the_form_takes_only_mods_of_the_account(app, person):
     # C-TOK-9
     register(app, person)
     hers = register_person(app, "Grace").draft("Hers")
@@ -198,7 +197,7 @@ def test_the_form_takes_only_mods_of_the_account(app: Any, person: Person) -> No
         assert fill(app, person, **wrong).status_int == 400
 
 
-def test_another_draft_of_the_account_is_as_an_unknown_mod_to_the_key(app: Any, ada: Any) -> None:
+def test_another_draft_of_the_account_is_as_an_unknown_mod_to_the_key(app, ada):
     # C-OWN-34, C-OWN-40, C-OWN-41, C-TOK-6
     first = f"/api/modhub/{ada['first']['id']}"
     one_mod = session_of(app, make_key(app, ada["id"], ada["first"]["id"]))
@@ -212,7 +211,7 @@ def test_another_draft_of_the_account_is_as_an_unknown_mod_to_the_key(app: Any, 
     assert ada["second"]["guid"] in str(app.post(f"{first}/rehearsal", headers=one_mod).json["missing"])
 
 
-def test_a_blocked_account_publishes_nothing(app: Any, ada: Any) -> None:
+def test_a_blocked_account_publishes_nothing(app, ada):
     # C-TOK-5
     key = make_key(app, ada["id"])
     token = session_of(app, key)

@@ -4,7 +4,6 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from threading import Event
-from typing import Any
 
 import pytest
 from sqlalchemy import delete, select, update
@@ -29,11 +28,11 @@ WAIT = 120
 Person = dict[str, str]
 
 
-def post(app: Any, path: str, body: dict[str, str]) -> Any:
+def post(app, path, body):
     return app.post_json(f"/api/auth/{path}", body, expect_errors=True)
 
 
-def test_of_many_refreshes_one_succeeds(app: Any, person: Person) -> None:
+def test_of_many_refreshes_one_succeeds(app, person):
     # C-ACC-14, T-C1
     token = app.post_json("/api/auth/register", person).json["refreshToken"]
     for _ in range(5):
@@ -44,7 +43,7 @@ def test_of_many_refreshes_one_succeeds(app: Any, person: Person) -> None:
     assert post(app, "refresh", {"refreshToken": token}).status_int == 200
 
 
-def test_of_many_registrations_one_succeeds(auth: Any, person: Person) -> None:
+def test_of_many_registrations_one_succeeds(auth, person):
     # C-ACC-4, T-E8
     app = auth(modhub_auth__register_limit="1000")
     for number in range(5):
@@ -56,13 +55,11 @@ def test_of_many_registrations_one_succeeds(auth: Any, person: Person) -> None:
         assert len(session.scalars(select(Login)).all()) == 5
 
 
-def test_no_transaction_is_held_while_a_password_is_hashed(
-    app: Any, person: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_transaction_is_held_while_a_password_is_hashed(app, person, monkeypatch):
     passwords = app.find_service(AuthServices).passwords
     hashed, verify = passwords.hash, passwords.verify
 
-    def write_meanwhile() -> None:
+    def write_meanwhile():
         # SQLite has one writer: this waits, and fails when the request holds its transaction.
         write(app, update(Account).values(kind="Password"))
 
@@ -72,14 +69,12 @@ def test_no_transaction_is_held_while_a_password_is_hashed(
     assert post(app, "login", person).status_int == 200
 
 
-def test_a_password_that_changes_while_it_is_verified_does_not_sign_in(
-    app: Any, person: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_password_that_changes_while_it_is_verified_does_not_sign_in(app, person, monkeypatch):
     post(app, "register", person)
     passwords = app.find_service(AuthServices).passwords
     verify, other = passwords.verify, passwords.hash("another password")
 
-    def change(known: str | None, password: str) -> bool:
+    def change(known, password):
         right = bool(verify(known, password))
         write(app, update(Login).values(password_hash=other))
         return right
@@ -88,7 +83,7 @@ def test_a_password_that_changes_while_it_is_verified_does_not_sign_in(
     assert post(app, "login", person).status_int == 401
 
 
-def test_of_many_who_use_one_link_one_succeeds(app: Any, person: Person) -> None:
+def test_of_many_who_use_one_link_one_succeeds(app, person):
     own, messages = app.find_service(AuthServices), app.find_service(Catalogs).translations["en"]
     post(app, "register", person)
     [login] = read(own, select(Login))
@@ -96,7 +91,7 @@ def test_of_many_who_use_one_link_one_succeeds(app: Any, person: Person) -> None
         with own.databases.write_session.begin() as session:
             secret = link_tokens.create_link(session, purpose, login.account_id, login_id=login.id)
 
-        def use(purpose: str = purpose, secret: str = secret) -> bool:
+        def use(purpose=purpose, secret=secret):
             try:
                 with own.databases.write_session.begin() as session:
                     if purpose == link_tokens.RESET_LINK:
@@ -111,7 +106,7 @@ def test_of_many_who_use_one_link_one_succeeds(app: Any, person: Person) -> None
 
 
 @pytest.mark.parametrize("path", ["login", "refresh"])
-def test_who_comes_while_a_reset_is_being_written_waits_for_it(app: Any, person: Person, path: str) -> None:
+def test_who_comes_while_a_reset_is_being_written_waits_for_it(app, person, path):
     own, messages = app.find_service(AuthServices), app.find_service(Catalogs).translations["en"]
     token = post(app, "register", person).json["refreshToken"]
     body = person if path == "login" else {"refreshToken": token}
@@ -135,9 +130,7 @@ def test_who_comes_while_a_reset_is_being_written_waits_for_it(app: Any, person:
     assert read(own, select(ClientSession)) == []
 
 
-def test_who_forgets_while_a_reset_is_being_written_stands_in_no_ones_way(
-    app: Any, person: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_forgets_while_a_reset_is_being_written_stands_in_no_ones_way(app, person, monkeypatch):
     """Account first, links second, in both: otherwise PostgreSQL ends one of the two as a deadlock."""
     own = app.find_service(AuthServices)
     account_id = post(app, "register", person).json["accountId"]
@@ -161,19 +154,19 @@ def test_who_forgets_while_a_reset_is_being_written_stands_in_no_ones_way(
         assert [link.purpose for link in session.scalars(select(Link))] == [link_tokens.RESET_LINK]
 
 
-def test_who_comes_while_a_deletion_waits_stands_behind_it(app: Any, person: Person) -> None:
+def test_who_comes_while_a_deletion_waits_stands_behind_it(app, person):
     """Otherwise writers that overlap would hold off their account's deletion, or its block, as long as they like."""
     # T-E4
     account_id = post(app, "register", person).json["accountId"]
     write, accounts = app.databases.write_session, app.find_service(IAccounts)
 
-    def deleted() -> None:
+    def deleted():
         with write.begin() as session:
             account = services.lock_account(session, account_id)
             assert account is not None
             delete_account(session, app.registry, account)
 
-    def made() -> bool:
+    def made():
         with write.begin() as session:
             return bool(accounts.lock_active(session, account_id))
 
@@ -189,9 +182,7 @@ def test_who_comes_while_a_deletion_waits_stands_behind_it(app: Any, person: Per
         assert app.databases.dialect == "sqlite" or [maker.result(WAIT) for maker in later] == [False] * CONTENDERS
 
 
-def test_what_is_made_while_its_maker_is_deleted_is_not_there(
-    app: Any, person: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_made_while_its_maker_is_deleted_is_not_there(app, person, monkeypatch):
     token = app.post_json("/api/auth/register", person).json["accessToken"]
     bearer = {"Authorization": f"Bearer {token}"}
     held = app.find_service(IAccounts)
@@ -199,7 +190,7 @@ def test_what_is_made_while_its_maker_is_deleted_is_not_there(
     class DeletedMeanwhile:
         """The account goes between the check of its token and the first statement of its request."""
 
-        def lock_active(self, session: Any, account_id: int) -> bool:
+        def lock_active(self, session, account_id):
             with app.databases.write_session.begin() as other:
                 account = services.lock_account(other, account_id)
                 assert account is not None

@@ -1,7 +1,5 @@
 """``/readyz`` says whether the process can hash passwords."""
 
-from typing import Any
-
 import pytest
 from argon2.exceptions import HashingError
 
@@ -14,11 +12,11 @@ pytestmark = pytest.mark.slow
 class Broken:
     """A hasher that has no memory."""
 
-    def hash(self, _password: str) -> str:
+    def hash(self, _password):
         raise HashingError
 
 
-def test_a_process_that_cannot_hash_is_not_ready_until_it_can(auth: Any, person: Any, monkeypatch: Any) -> None:
+def test_a_process_that_cannot_hash_is_not_ready_until_it_can(auth, person, monkeypatch):
     # C-RUN-8
     monkeypatch.setattr(health, "CACHE_SECONDS", 0.0)
     app = auth(fresh=True)

@@ -2,7 +2,6 @@
 
 import json
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import delete, insert, select, update
@@ -19,11 +18,11 @@ SESSION = {"accessToken", "expiresInSeconds", "refreshToken", "accountId", "disp
 Person = dict[str, str]
 
 
-def me(app: Any, token: str, status: int = 200) -> Any:
+def me(app, token, status=200):
     return app.get("/api/auth/me", headers={"Authorization": f"Bearer {token}"}, status=status)
 
 
-def test_registering_signs_in_at_once(app: Any, person: Person) -> None:
+def test_registering_signs_in_at_once(app, person):
     # C-ACC-1, C-ACC-2, C-ACC-13
     answer = app.post_json("/api/auth/register", person, status=201)
     assert set(answer.json) == SESSION
@@ -44,7 +43,7 @@ def test_registering_signs_in_at_once(app: Any, person: Person) -> None:
 
 
 @pytest.mark.postgres
-def test_names_are_cleaned_and_cut(app: Any, person: Person) -> None:
+def test_names_are_cleaned_and_cut(app, person):
     # C-ACC-2, C-ACC-6
     registration = {**person, "displayName": "  Ada\n\u202eLovelace " + "x" * 100, "client": "\tlaptop\0" + "y" * 5_000}
     answer = app.post_json("/api/auth/register", registration)
@@ -55,43 +54,43 @@ def test_names_are_cleaned_and_cut(app: Any, person: Person) -> None:
     assert answer.json["displayName"] == f"Modder {answer.json['accountId']}"
 
 
-def test_registering_says_which_field_is_wrong(app: Any, person: Person) -> None:
+def test_registering_says_which_field_is_wrong(app, person):
     # C-ACC-3
-    wrong: list[tuple[str, Any]] = [("email", 5), ("email", "ada"), ("password", "nine char"), ("displayName", 5)]
+    wrong = [("email", 5), ("email", "ada"), ("password", "nine char"), ("displayName", 5)]
     for field, value in wrong:
         answer = app.post_json("/api/auth/register", {**person, field: value}, status=400)
         assert field in answer.json["message"], value
     assert app.count_rows(Account) == 0
 
 
-def test_an_address_has_one_account(app: Any, person: Person) -> None:
+def test_an_address_has_one_account(app, person):
     # C-ACC-3, C-ACC-4
     app.post_json("/api/auth/register", person)
     answer = app.post_json("/api/auth/register", {**person, "email": " ADA@EXAMPLE.org "}, status=409)
     assert answer.json["error"] == "address_taken"
 
 
-def test_registration_can_be_closed(auth: Any, person: Person) -> None:
+def test_registration_can_be_closed(auth, person):
     # C-ACC-3
     app = auth(modhub_auth__registration="false")
     assert app.post_json("/api/auth/register", person, status=403).json["error"] == "registration_closed"
 
 
-def test_a_password_is_never_trimmed(app: Any, person: Person) -> None:
+def test_a_password_is_never_trimmed(app, person):
     # C-ACC-5
     app.post_json("/api/auth/register", {**person, "password": "  ten e\u0301 ten "})
     app.post_json("/api/auth/login", {**person, "password": "  ten é ten "})
     app.post_json("/api/auth/login", {**person, "password": "ten é ten"}, status=401)
 
 
-def test_a_wrong_address_and_a_wrong_password_are_one_answer(app: Any, person: Person) -> None:
+def test_a_wrong_address_and_a_wrong_password_are_one_answer(app, person):
     # C-ACC-7, C-ACC-12, T-C5
     made = app.post_json("/api/auth/register", person).json
     wrong = app.post_json("/api/auth/login", {**person, "password": "wrong horse battery"}, status=401)
     assert wrong.json["error"] == "invalid_credentials"
     assert "twoFactorRequired" not in wrong.json
     assert wrong.headers["WWW-Authenticate"] == 'Bearer realm="modhub"'
-    others: list[dict[str, str]] = [
+    others = [
         {**person, "email": "eve@example.org"},
         {**person, "email": "no address"},
         {**person, "email": ""},
@@ -105,14 +104,14 @@ def test_a_wrong_address_and_a_wrong_password_are_one_answer(app: Any, person: P
     assert seen(app.post_json("/api/auth/login", person, status=401)) == seen(wrong)
 
 
-def test_every_refused_sign_in_verifies_one_hash(app: Any, person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_refused_sign_in_verifies_one_hash(app, person, monkeypatch):
     # C-ACC-7, T-C5
     app.post_json("/api/auth/register", person)
     passwords = app.find_service(AuthServices).passwords
-    hashed: list[str] = []
+    hashed = []
     matches = passwords._matches
 
-    def spy(stored_hash: str, password: str) -> bool:
+    def spy(stored_hash, password):
         hashed.append(stored_hash)
         return matches(stored_hash, password)
 
@@ -123,7 +122,7 @@ def test_every_refused_sign_in_verifies_one_hash(app: Any, person: Person, monke
     assert known != unknown == malformed
 
 
-def test_a_confirmed_address_can_be_asked_for(auth: Any, person: Person) -> None:
+def test_a_confirmed_address_can_be_asked_for(auth, person):
     # C-ACC-11
     app = auth(modhub_auth__failures="2", modhub_auth__require_verified="true")
     app.post_json("/api/auth/register", person, status=201)
@@ -134,7 +133,7 @@ def test_a_confirmed_address_can_be_asked_for(auth: Any, person: Person) -> None
     assert me(app, app.post_json("/api/auth/login", person).json["accessToken"]).json["verified"] is True
 
 
-def test_me_needs_a_token(app: Any, person: Person) -> None:
+def test_me_needs_a_token(app, person):
     # C-TOK-2, T-C10
     made = app.post_json("/api/auth/register", person).json
     token = made["accessToken"]
@@ -150,7 +149,7 @@ def test_me_needs_a_token(app: Any, person: Person) -> None:
     assert app.get("/api/auth/me", headers={"Authorization": f"BEARER  {token}"}).json["accountId"]
 
 
-def test_a_token_does_not_name_a_later_login_with_the_same_number(app: Any, person: Person) -> None:
+def test_a_token_does_not_name_a_later_login_with_the_same_number(app, person):
     """A database that lost its newest rows may give their numbers out again."""
     # C-TOK-8
     lost = app.post_json("/api/auth/register", person).json
@@ -170,7 +169,7 @@ def test_a_token_does_not_name_a_later_login_with_the_same_number(app: Any, pers
     me(app, lost["accessToken"], 401)
 
 
-def test_the_bearer_is_one_statement(app: Any, person: Person) -> None:
+def test_the_bearer_is_one_statement(app, person):
     """``me`` runs a second one, which reads the account's login."""
     token = app.post_json("/api/auth/register", person).json["accessToken"]
     with app.counted() as statements:
@@ -179,7 +178,7 @@ def test_the_bearer_is_one_statement(app: Any, person: Person) -> None:
 
 
 @pytest.mark.postgres
-def test_a_refresh_token_works_once(app: Any, person: Person) -> None:
+def test_a_refresh_token_works_once(app, person):
     # C-ACC-1, C-ACC-14, C-ACC-15, C-TOK-3
     made = app.post_json("/api/auth/register", {**person, "client": "laptop"}).json
     write(app, update(ClientSession).values(expires_at=now() + timedelta(days=1)))
@@ -198,14 +197,14 @@ def test_a_refresh_token_works_once(app: Any, person: Person) -> None:
     assert timedelta(days=60, minutes=-1) < client.expires_at - now() <= timedelta(days=60)
 
 
-def test_a_refresh_token_expires(app: Any, person: Person) -> None:
+def test_a_refresh_token_expires(app, person):
     made = app.post_json("/api/auth/register", person).json
     write(app, update(ClientSession).values(expires_at=now()))
     for token in (made["refreshToken"], "", "x", "é\0", "0" * 64, "0" * 5_000):
         app.post_json("/api/auth/refresh", {"refreshToken": token}, status=401)
 
 
-def test_signing_out_ends_one_client_and_is_always_204(app: Any, person: Person) -> None:
+def test_signing_out_ends_one_client_and_is_always_204(app, person):
     # C-ACC-16, C-TOK-1, T-C2
     first = app.post_json("/api/auth/register", person).json
     second = app.post_json("/api/auth/login", person).json
@@ -218,7 +217,7 @@ def test_signing_out_ends_one_client_and_is_always_204(app: Any, person: Person)
         app.post("/api/auth/logout", body, status=204)
 
 
-def test_a_body_has_at_most_64_kb(app: Any, person: Person) -> None:
+def test_a_body_has_at_most_64_kb(app, person):
     # C-ERR-12
     """Nothing in it is long, and anybody may send one."""
     body = {**person, "client": ""}
@@ -232,7 +231,7 @@ def test_a_body_has_at_most_64_kb(app: Any, person: Person) -> None:
 
 
 @pytest.mark.postgres
-def test_a_deleted_login_is_nobody_and_no_id_returns(app: Any, person: Person) -> None:
+def test_a_deleted_login_is_nobody_and_no_id_returns(app, person):
     # C-MOD-2, C-TOK-2, T-B5, T-C2
     made = app.post_json("/api/auth/register", person).json
     write(app, delete(Login))

@@ -1,7 +1,5 @@
 """Account forms that are cross-site, repeated or incomplete."""
 
-from typing import Any
-
 import pytest
 
 from modhub_auth.models import OutgoingEmail
@@ -20,11 +18,11 @@ OWN = (
 Person = dict[str, str]
 
 
-def token_of(app: Any) -> str:
+def token_of(app):
     return str(app.get(f"{HOME}/logout").html.select_one("input[name=csrf_token]")["value"])
 
 
-def test_no_form_takes_what_comes_from_elsewhere(auth: Any, person: Person) -> None:
+def test_no_form_takes_what_comes_from_elsewhere(auth, person):
     # C-PAGE-4, C-PAGE-8, T-C12
     app = auth(modhub_auth__steam="true")
     register(app, person)
@@ -38,14 +36,14 @@ def test_no_form_takes_what_comes_from_elsewhere(auth: Any, person: Person) -> N
     assert app.get(HOME).status_int == 200, "nothing has happened"
 
 
-def test_own_forms_are_for_those_who_are_signed_in(app: Any) -> None:
+def test_own_forms_are_for_those_who_are_signed_in(app):
     token = token_of(app)
     for name in OWN:
         location = app.post(f"{HOME}/{name}", {"csrf_token": token}, status=303).headers["Location"]
         assert location.partition("?")[0] == f"{HOME}/login"
 
 
-def test_links_in_emails_do_not_leak(app: Any, person: Person, mail: Any) -> None:
+def test_links_in_emails_do_not_leak(app, person, mail):
     # T-C8
     register(app, person)
     page = app.get(mail.link())
@@ -59,7 +57,7 @@ def test_links_in_emails_do_not_leak(app: Any, person: Person, mail: Any) -> Non
         assert answer.headers["Cache-Control"] == "no-store"
 
 
-def test_what_is_wrong_stands_beside_each_field_and_what_was_typed_stays(app: Any) -> None:
+def test_what_is_wrong_stands_beside_each_field_and_what_was_typed_stays(app):
     # C-PAGE-6
     answer = send(app.get(f"{HOME}/register"), 400, email="nobody", password="short", displayName="<b>Ada")
     assert 'value="&lt;b&gt;Ada"' in answer.text
@@ -77,7 +75,7 @@ def test_what_is_wrong_stands_beside_each_field_and_what_was_typed_stays(app: An
     assert html.select_one("#displayName").get("aria-invalid") is None
 
 
-def test_a_lost_email_is_sent_again(app: Any, person: Person, mail: Any) -> None:
+def test_a_lost_email_is_sent_again(app, person, mail):
     register(app, person)
     lost = mail.link()
     for sent in (2, 3, 4, 4):
@@ -88,7 +86,7 @@ def test_a_lost_email_is_sent_again(app: Any, person: Person, mail: Any) -> None
 
 
 @pytest.mark.parametrize("name", ["login", "register"])
-def test_the_way_on_is_in_the_form_and_outlives_a_refusal(app: Any, person: Person, name: str) -> None:
+def test_the_way_on_is_in_the_form_and_outlives_a_refusal(app, person, name):
     if name == "login":
         app.post_json("/api/auth/register", person)
     page = app.get(f"{HOME}/{name}?next=/Modhub/mine")

@@ -2,7 +2,6 @@
 
 import json
 import logging
-from typing import Any
 
 import pytest
 
@@ -16,9 +15,7 @@ pytestmark = pytest.mark.slow
 Person = dict[str, str]
 
 
-def test_events_are_written_down_and_nothing_secret_is(
-    auth: Any, person: Person, mail: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_events_are_written_down_and_nothing_secret_is(auth, person, mail, caplog):
     # C-SET-5
     caplog.set_level(logging.DEBUG)
     app = mail.app = auth(modhub_auth__failures="3")

@@ -1,7 +1,7 @@
 """Access tokens: opaque, signed, one spelling."""
 
 import hmac
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -23,21 +23,21 @@ SECOND = timedelta(seconds=1)
 RANDOM = "0123456789abcdef0123456789abcdef"
 
 
-def named_by(tokens: AccessTokens, token: str, time: datetime) -> int | None:
+def named_by(tokens, token, time):
     claim = tokens.claim_of(token, time)
     return None if claim is None else claim.login_id
 
 
-def signed(fields: bytes, purpose: str = "access token") -> str:
+def signed(fields, purpose="access token"):
     return (fields + hmac.digest(derive_key(NEW, purpose), fields, "sha256")).hex()
 
 
 @pytest.fixture
-def tokens() -> AccessTokens:
+def tokens():
     return AccessTokens([NEW])
 
 
-def test_names_its_login_for_1800_seconds(tokens: AccessTokens) -> None:
+def test_names_its_login_for_1800_seconds(tokens):
     # C-TOK-1, C-TOK-2, C-TOK-8
     time = now()
     token = tokens.make(7, RANDOM, time)
@@ -47,7 +47,7 @@ def test_names_its_login_for_1800_seconds(tokens: AccessTokens) -> None:
     assert tokens.claim_of(token, time + life) is None
 
 
-def test_does_not_live_longer_when_the_clock_is_set_back(tokens: AccessTokens) -> None:
+def test_does_not_live_longer_when_the_clock_is_set_back(tokens):
     # T-F7
     time = now()
     token = tokens.make(7, RANDOM, time)
@@ -55,7 +55,7 @@ def test_does_not_live_longer_when_the_clock_is_set_back(tokens: AccessTokens) -
     assert named_by(tokens, token, time - SECOND) == 7
 
 
-def test_every_edit_of_every_character_is_refused(tokens: AccessTokens) -> None:
+def test_every_edit_of_every_character_is_refused(tokens):
     # C-TOK-2, T-C10
     time = now()
     token = tokens.make(7, RANDOM, time)
@@ -66,7 +66,7 @@ def test_every_edit_of_every_character_is_refused(tokens: AccessTokens) -> None:
         assert tokens.claim_of(spelling, time) is None
 
 
-def test_all_secrets_check_and_the_first_signs() -> None:
+def test_all_secrets_check_and_the_first_signs():
     # C-TOK-4
     time = now()
     both = AccessTokens([NEW, OLD])
@@ -75,7 +75,7 @@ def test_all_secrets_check_and_the_first_signs() -> None:
     assert AccessTokens([OLD]).claim_of(both.make(7, RANDOM, time), time) is None
 
 
-def test_another_purpose_or_version_does_not_pass(tokens: AccessTokens) -> None:
+def test_another_purpose_or_version_does_not_pass(tokens):
     # C-TOK-1, T-C10
     time = now()
     mine = bytes.fromhex(tokens.make(7, RANDOM, time))
@@ -86,7 +86,7 @@ def test_another_purpose_or_version_does_not_pass(tokens: AccessTokens) -> None:
     assert tokens.claim_of(signed(bytes([_VERSION + 1]) + fields[1:], "access token"), time) is None
 
 
-def test_refresh_tokens_are_long_and_stored_as_a_hash() -> None:
+def test_refresh_tokens_are_long_and_stored_as_a_hash():
     # C-TOK-3
     token, other = new_refresh_token(), new_refresh_token()
     assert token != other
@@ -96,6 +96,6 @@ def test_refresh_tokens_are_long_and_stored_as_a_hash() -> None:
     assert token_digest("\ud800") != token_digest("?")
 
 
-def test_shows_nothing_of_the_secret(tokens: AccessTokens) -> None:
+def test_shows_nothing_of_the_secret(tokens):
     assert NEW not in repr(tokens)
     assert NEW.encode().hex() not in tokens.make(7, RANDOM, now())

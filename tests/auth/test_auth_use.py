@@ -1,8 +1,7 @@
 """The last use of a page session is stored after the request's transaction, without waiting."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from time import monotonic
-from typing import Any
 
 import pytest
 from sqlalchemy import select, update
@@ -20,11 +19,11 @@ Person = dict[str, str]
 HOME = "/Modhub/account"
 
 
-def sessions(app: Any) -> list[PageSession]:
+def sessions(app):
     return read(app, select(PageSession))
 
 
-def age(app: Any) -> datetime:
+def age(app):
     """The last use of every session was an hour ago."""
     time = now() - timedelta(hours=1)
     write(app, update(PageSession).values(used_at=time))
@@ -33,9 +32,7 @@ def age(app: Any) -> datetime:
 
 @pytest.mark.parametrize("holder", ["write_session", "best_effort_session"])
 @pytest.mark.postgres
-def test_reading_does_not_wait_for_writers(
-    auth: Any, person: Person, holder: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_reading_does_not_wait_for_writers(auth, person, holder, monkeypatch, caplog):
     # T-F4
     monkeypatch.setenv("MODHUB_LOCK_SECONDS", "40")
     app = auth()
@@ -52,9 +49,7 @@ def test_reading_does_not_wait_for_writers(
     assert sessions(app)[0].used_at > before
 
 
-def test_an_answer_outlives_what_nobody_foresaw(
-    app: Any, person: Person, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_answer_outlives_what_nobody_foresaw(app, person, monkeypatch, caplog):
     send(app.get(f"{HOME}/register"), 303, **person)
     age(app)
     monkeypatch.setattr(session_cookies, "touch_page_session", lambda *_: 1 / 0)

@@ -1,8 +1,6 @@
 """How accounts plug in: settings, migrations, permissions; two applications are independent."""
 
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,7 +12,7 @@ from modhub_testing import TEST_SECRET
 pytestmark = pytest.mark.slow
 
 
-def test_settings_that_make_no_sense_stop_the_start(tmp_path: Path) -> None:
+def test_settings_that_make_no_sense_stop_the_start(tmp_path):
     # C-SET-2
     settings = {"sqlalchemy.url": f"sqlite:///{tmp_path}/unused.sqlite", "modhub.secret": TEST_SECRET}
     settings["pyramid.includes"] = "modhub_auth"
@@ -25,7 +23,7 @@ def test_settings_that_make_no_sense_stop_the_start(tmp_path: Path) -> None:
             modhub.configure({**settings, key: value})
 
 
-def test_two_applications_share_nothing(auth: Any, person: dict[str, str]) -> None:
+def test_two_applications_share_nothing(auth, person):
     # C-TOK-2
     app = auth()
     other = auth(modhub__secret="another secret of more than thirty-two characters")

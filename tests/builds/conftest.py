@@ -2,8 +2,6 @@
 
 import pytest
 
-from modhub_testing import Site
-
 KEY = "the-agents-key"
 KEYS = f"{KEY}\nwiki-key Modhub:wiki\nboth-key Modhub:wiki Modhub:app\n"
 
@@ -11,7 +9,7 @@ KEYS = f"{KEY}\nwiki-key Modhub:wiki\nboth-key Modhub:wiki Modhub:app\n"
 class Agent:
     """A build agent: the calls of "App publishing" by a key."""
 
-    def __init__(self, site: Site, key: str | None = KEY) -> None:
+    def __init__(self, site, key=KEY):
         self.site = site
         self.headers = {} if key is None else {"X-Api-Key": key}
 
@@ -31,17 +29,17 @@ class Agent:
 
 
 @pytest.fixture
-def site(start) -> Site:
+def site(start):
     return start("modhub_builds", ApiPrivateKeys=KEYS, modhub__storage_address_key="address-key")
 
 
 @pytest.fixture
-def agent(site) -> Agent:
+def agent(site):
     return Agent(site)
 
 
 @pytest.fixture
-def agents(agent, start) -> list[Agent]:
+def agents(agent, start):
     """Agents of two applications over one database and one file store."""
     url = str(agent.site.registry.settings["sqlalchemy.url"])
     return [agent, Agent(start("modhub_builds", url=url, ApiPrivateKeys=KEYS))]

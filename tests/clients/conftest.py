@@ -5,9 +5,8 @@ import http.server
 import json
 import random
 import re
-import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,11 +40,11 @@ class FakeMod:
     uploaded_at: str = "2026-11-21T08:15:30.123456Z"
 
     @property
-    def sha256(self) -> str:
+    def sha256(self):
         return hashlib.sha256(self.content).hexdigest()
 
     @property
-    def document(self) -> dict[str, Any]:
+    def document(self):
         asset = {
             "kind": "code",
             "name": self.name,
@@ -66,7 +65,7 @@ class FakeMod:
         }
 
 
-def guid_of(number: int) -> str:
+def guid_of(number):
     return str(uuid5(NAMESPACE_URL, str(number)))
 
 
@@ -86,20 +85,20 @@ class FakeService:
     served: Callable[[FakeMod, dict[str, str]], tuple[int, dict[str, str], bytes] | None] | None = None
 
     @property
-    def url(self) -> str:
+    def url(self):
         return f"http://127.0.0.1:{self.port}"
 
-    def add(self, number: int, content: bytes = b"", **values: Any) -> FakeMod:
+    def add(self, number, content=b"", **values):
         fields = {"requires": tuple(guid_of(required) for required in values.pop("requires", ()))}
         mod = FakeMod(number, guid_of(number), content or b"content %d " % number * 50, **{**fields, **values})
         self.mods[mod.guid] = mod
         return mod
 
-    def plan(self, body: Any) -> Any:
-        order: dict[str, tuple[str, ...]] = {}
-        missing: dict[str, list[str]] = {}
+    def plan(self, body):
+        order = {}
+        missing = {}
 
-        def walk(guid: str, because: tuple[str, ...]) -> None:
+        def walk(guid, because):
             if guid not in self.mods:
                 missing.setdefault(guid, []).extend(because[-1:])
             elif guid not in order and guid not in because:
@@ -138,18 +137,18 @@ class FakeService:
             "lock": build_lock(LockEntry(mod.guid, mod.version, mod.sha256) for mod in mods),
         }
 
-    def action(self, guid: str, have: dict[str, str]) -> str:
+    def action(self, guid, have):
         if guid not in have:
             return "install"
         return "keep" if have[guid] == self.mods[guid].sha256 else "update"
 
-    def lookup(self, body: Any) -> Any:
+    def lookup(self, body):
         known = [guid for guid in body["guids"] if guid in self.mods]
         mods = [self.mods[guid].document for guid in known[: self.mods_at_once]]
         rest = {"more": known[self.mods_at_once :]} if known[self.mods_at_once :] else {}
         return {"mods": mods, "missing": [guid for guid in body["guids"] if guid not in self.mods], **rest}
 
-    def updates(self, body: Any) -> Any:
+    def updates(self, body):
         assert len(body["have"]) <= 500
         known = [entry for entry in body["have"] if entry["guid"] in self.mods]
         changed = [entry["guid"] for entry in known if self.mods[entry["guid"]].sha256 != entry["sha256"]]
@@ -159,30 +158,30 @@ class FakeService:
             "same": len(known) - len(changed),
         }
 
-    def check(self, body: Any) -> Any:
-        def state(entry: Any) -> str:
+    def check(self, body):
+        def state(entry):
             mod = self.mods.get(entry["guid"])
             return "gone" if mod is None else "same" if mod.sha256 == entry["sha256"] else "replaced"
 
         return {"entries": [{"guid": entry["guid"], "state": state(entry)} for entry in body["lock"]["entries"]]}
 
-    def advise(self, mod: FakeMod, **fields: Any) -> None:
+    def advise(self, mod, **fields):
         """Warn of the file of a mod."""
         told = {"kind": "malware", "reason": "It steals.", "advice": "Delete it.", "withdrawnAt": None, **fields}
         self.advisories = {**(self.advisories or {}), mod.sha256: {"sha256": mod.sha256, **told}}
 
-    def warn(self, prefix: str) -> Any:
+    def warn(self, prefix):
         """The advisories of a prefix, or all."""
         self.asked_for_advisories.append(prefix)
         if self.advisories is None:
             return {"error": "not_found", "message": "Nothing was found."}
         return {"advisories": [told for told in self.advisories.values() if told["sha256"].startswith(prefix)]}
 
-    def read(self, name: str) -> FakeMod | None:
+    def read(self, name):
         """The mod with this number, or ``guid/`` and GUID."""
         return next((mod for mod in self.mods.values() if name in {str(mod.id), f"guid/{mod.guid}"}), None)
 
-    def answer(self, path: str, body: Any) -> Any:
+    def answer(self, path, body):
         calls = {"/plan": self.plan, "/plan/check": self.check, "/lookup": self.lookup, "/updates": self.updates}
         name = path.removeprefix("/api/modhub").lstrip("/")
         if name.startswith("advisories"):
@@ -197,7 +196,7 @@ class FakeService:
             document = calls[path.removeprefix("/api/modhub")](body)
         return self.changed(path, document) if self.changed else document
 
-    def file(self, path: str, headers: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+    def file(self, path, headers):
         mod = next((mod for mod in self.mods.values() if path == f"/Modhub/file/{mod.id}"), None)
         if mod is None:
             return 404, {}, b"{}"
@@ -218,12 +217,12 @@ class FakeService:
 class _Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
-    def answer(self) -> None:
-        fake: FakeService = self.server.fake  # type: ignore[attr-defined]
+    def answer(self):
+        fake = self.server.fake  # type: ignore[attr-defined]
         if not self.path.startswith("/api/modhub/advisories"):
             fake.asked.append((f"{self.command} {self.path}", dict(self.headers)))
         body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
-        headers: dict[str, str] = {}
+        headers = {}
         if self.path.startswith("/Modhub/file/"):
             status, headers, content = fake.file(self.path, dict(self.headers))
         else:
@@ -242,14 +241,14 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     do_GET = do_POST = answer  # noqa: N815 - the names are the library's
 
-    def log_message(self, *_: Any) -> None:
+    def log_message(self, *_):
         pass
 
 
 class _Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
-    def handle_error(self, *_: Any) -> None:
+    def handle_error(self, *_):
         """A connection that was cut is what these tests are about."""
 
 
@@ -259,22 +258,22 @@ class BadLine(Relay):
     ``flip``: the average distance in bytes between changes; ``busy``: the part of the requests that get a 503.
     """
 
-    def __init__(self, port: int, seed: int, *, cut: int = 0, flip: int = 0, busy: float = 0.0) -> None:
+    def __init__(self, port, seed, *, cut=0, flip=0, busy=0.0):
         self.cut, self.flip, self.busy = cut, flip, busy
         self._random = random.Random(seed)
         super().__init__(port)
 
-    def request(self, data: bytes, client: socket.socket) -> bytes | None:
+    def request(self, data, client):
         if self._random.random() < self.busy:
             client.sendall(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nRetry-After: 0\r\n\r\n")
             return None
         return data
 
-    def answer(self, data: bytes, passed: int) -> tuple[bytes, bool]:
+    def answer(self, data, passed):
         left = self.cut - passed if self.cut else len(data) + 1
         return self._flipped(data[:left]), left > len(data)
 
-    def _flipped(self, data: bytes) -> bytes:
+    def _flipped(self, data):
         if self.flip and self._random.random() < len(data) / self.flip:
             at = self._random.randrange(len(data))
             return data[:at] + bytes([data[at] ^ (1 << self._random.randrange(8))]) + data[at + 1 :]
@@ -282,7 +281,7 @@ class BadLine(Relay):
 
 
 @pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeService]:
+def fake(monkeypatch):
     """A stand-in service without mods; waiting between attempts is short."""
     monkeypatch.setattr(service, "FIRST_WAIT", 0.001)
     with _Server(("127.0.0.1", 0), _Handler) as server:
@@ -296,19 +295,19 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeService]:
             thread.join()
 
 
-def files(folder: Path) -> dict[str, bytes]:
+def files(folder):
     """The files of the mods, by ``guid/name``."""
     paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and PRIVATE not in path.parts)
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
-def expected(*mods: Any) -> dict[str, bytes]:
+def expected(*mods):
     """`files` of a folder with these mods."""
     return {f"{mod.guid}/{mod.name}": mod.content for mod in mods}
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """Where modhub-get installs."""
     return tmp_path / "mods"
 
@@ -322,7 +321,7 @@ class Runs:
     capsys: pytest.CaptureFixture[str]
     told: str = ""
 
-    def __call__(self, code: int, *words: str, url: str = "") -> Any:
+    def __call__(self, code, *words, url=""):
         self.capsys.readouterr()
         asks_only = words[0] == "search" or (words[0] == "show" and not self.folder.exists())
         into = [] if asks_only else ["--into", str(self.folder)]
@@ -333,15 +332,15 @@ class Runs:
 
 
 @pytest.fixture
-def run(fake: FakeService, folder: Path, capsys: pytest.CaptureFixture[str]) -> Runs:
+def run(fake, folder, capsys):
     return Runs(fake.url, folder, capsys)
 
 
 @pytest.fixture
-def install(fake: FakeService, folder: Path) -> Callable[..., int]:
+def install(fake, folder):
     """`install(mod, …, url=…)`: the exit code."""
 
-    def call(*mods: FakeMod, url: str = "", options: tuple[str, ...] = ()) -> int:
+    def call(*mods, url="", options=()):
         words = ["--url", url or fake.url, "install", *(mod.guid for mod in mods), "--into", str(folder), *options]
         return main(words)
 
@@ -349,11 +348,11 @@ def install(fake: FakeService, folder: Path) -> Callable[..., int]:
 
 
 @pytest.fixture
-def bad_line(fake: FakeService) -> Iterator[Callable[..., BadLine]]:
+def bad_line(fake):
     """`bad_line(seed, cut=…, flip=…, busy=…)`: a connection to ``fake`` that fails."""
     with ExitStack() as opened:
 
-        def make(seed: int, *, port: int = 0, **faults: Any) -> BadLine:
+        def make(seed, *, port=0, **faults):
             line = BadLine(port or fake.port, seed, **faults)
             opened.callback(line.close)
             return line

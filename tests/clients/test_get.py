@@ -3,7 +3,6 @@
 import json
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,10 +10,10 @@ from modhub_client.get.installation import PRIVATE
 from modhub_client.get.main import main
 from modhub_client.get.outcome import ExitCode
 
-from .conftest import Runs, expected, files
+from .conftest import expected, files
 
 
-def test_a_mod_and_what_it_requires(fake: Any, run: Runs, folder: Path) -> None:
+def test_a_mod_and_what_it_requires(fake, run, folder):
     base, middle, top = fake.add(1), fake.add(2, requires=[1]), fake.add(3, requires=[2, 1])
     fake.add(4)
     report = run(0, "install", top.guid.upper())
@@ -27,7 +26,7 @@ def test_a_mod_and_what_it_requires(fake: Any, run: Runs, folder: Path) -> None:
     assert [call for call, _ in fake.asked] == ["POST /api/modhub/plan"]
 
 
-def test_an_update_fetches_what_has_changed_alone(fake: Any, run: Runs, folder: Path) -> None:
+def test_an_update_fetches_what_has_changed_alone(fake, run, folder):
     base, old, top = fake.add(1), fake.add(2), fake.add(3, requires=[1, 2])
     run(0, "install", top.guid)
     assert run(0, "update")["updated"] == []
@@ -43,7 +42,7 @@ def test_an_update_fetches_what_has_changed_alone(fake: Any, run: Runs, folder: 
     assert sum("/Modhub/file/" in call for call, _ in fake.asked) == 2
 
 
-def test_an_update_keeps_what_has_gone_from_the_service(fake: Any, run: Runs, folder: Path) -> None:
+def test_an_update_keeps_what_has_gone_from_the_service(fake, run, folder):
     base, gone, other = fake.add(1), fake.add(2, requires=[1]), fake.add(3)
     run(0, "install", gone.guid, other.guid)
     del fake.mods[gone.guid]
@@ -53,7 +52,7 @@ def test_an_update_keeps_what_has_gone_from_the_service(fake: Any, run: Runs, fo
     assert files(folder) == expected(base, gone, other)
 
 
-def test_damaged_files_are_installed_again(fake: Any, run: Runs, folder: Path) -> None:
+def test_damaged_files_are_installed_again(fake, run, folder):
     mod = fake.add(1)
     run(0, "install", mod.guid)
     (folder / mod.guid / mod.name).write_bytes(b"x" * len(mod.content))
@@ -65,7 +64,7 @@ def test_damaged_files_are_installed_again(fake: Any, run: Runs, folder: Path) -
     assert files(folder) == expected(mod)
 
 
-def test_check_is_two_requests_and_tells_by_its_code(fake: Any, run: Runs, folder: Path) -> None:
+def test_check_is_two_requests_and_tells_by_its_code(fake, run, folder):
     mods = [fake.add(number) for number in range(5)]
     run(0, "install", *(mod.guid for mod in mods))
     fake.asked.clear()
@@ -79,7 +78,7 @@ def test_check_is_two_requests_and_tells_by_its_code(fake: Any, run: Runs, folde
     assert run(0, "check", "--offline")["same"] == 5
 
 
-def test_check_sees_what_an_update_would_do(fake: Any, run: Runs, folder: Path) -> None:
+def test_check_sees_what_an_update_would_do(fake, run, folder):
     base, mod, rival = fake.add(1), fake.add(2), fake.add(3)
     unused = fake.add(4)
     mod.requires = (unused.guid,)
@@ -105,7 +104,7 @@ def test_check_sees_what_an_update_would_do(fake: Any, run: Runs, folder: Path) 
     run(0, "check", "--offline")
 
 
-def test_what_a_mod_newly_requires_is_remembered(fake: Any, run: Runs, folder: Path) -> None:
+def test_what_a_mod_newly_requires_is_remembered(fake, run, folder):
     base, mod, other = fake.add(1), fake.add(2), fake.add(3, requires=[1])
     run(0, "install", mod.guid, other.guid)
     mod.requires = (base.guid,)
@@ -114,7 +113,7 @@ def test_what_a_mod_newly_requires_is_remembered(fake: Any, run: Runs, folder: P
     assert files(folder) == expected(base, mod)
 
 
-def test_remove_takes_what_only_that_mod_required(fake: Any, run: Runs, folder: Path) -> None:
+def test_remove_takes_what_only_that_mod_required(fake, run, folder):
     base, shared, removed, kept = fake.add(1), fake.add(2), fake.add(3, requires=[1, 2]), fake.add(4, requires=[2])
     run(0, "install", removed.guid, kept.guid)
     (folder / removed.guid / "notes.txt").write_text("mine")
@@ -126,7 +125,7 @@ def test_remove_takes_what_only_that_mod_required(fake: Any, run: Runs, folder: 
     assert fake.asked == []
 
 
-def test_a_lock_installs_the_same_files_elsewhere(fake: Any, run: Runs, folder: Path, tmp_path: Path) -> None:
+def test_a_lock_installs_the_same_files_elsewhere(fake, run, folder, tmp_path):
     base, top = fake.add(1, version="ä \U0001f600"), fake.add(2, requires=[1])
     run(0, "install", top.guid)
     lock = tmp_path / "mods.lock"
@@ -144,7 +143,7 @@ def test_a_lock_installs_the_same_files_elsewhere(fake: Any, run: Runs, folder: 
     assert files(elsewhere) == {}
 
 
-def test_a_lock_is_all_or_nothing(fake: Any, run: Runs, folder: Path, tmp_path: Path) -> None:
+def test_a_lock_is_all_or_nothing(fake, run, folder, tmp_path):
     base, top = fake.add(1), fake.add(2, requires=[1])
     run(0, "install", top.guid)
     lock = tmp_path / "mods.lock"
@@ -161,7 +160,7 @@ def test_a_lock_is_all_or_nothing(fake: Any, run: Runs, folder: Path, tmp_path: 
         assert main(words) == ExitCode.WRONG_CALL
 
 
-def test_nothing_is_changed_if_something_is_missing_or_conflicts(fake: Any, run: Runs, folder: Path) -> None:
+def test_nothing_is_changed_if_something_is_missing_or_conflicts(fake, run, folder):
     incomplete, conflicting = fake.add(1, requires=[9]), fake.add(2, conflicts=(fake.add(1).guid,))
     fake.mods[incomplete.guid] = incomplete
     report = run(ExitCode.NOT_AVAILABLE, "install", incomplete.guid)
@@ -175,7 +174,7 @@ def test_nothing_is_changed_if_something_is_missing_or_conflicts(fake: Any, run:
     assert files(folder) == expected(incomplete, conflicting)
 
 
-def test_more_mods_than_one_plan_takes(fake: Any, run: Runs, folder: Path) -> None:
+def test_more_mods_than_one_plan_takes(fake, run, folder):
     mods = [fake.add(1000), *(fake.add(number, requires=[1000]) for number in range(501))]
     assert len(run(0, "install", *(mod.guid for mod in mods), "--jobs", "8")["installed"]) == 502
     assert files(folder) == expected(*mods)
@@ -185,7 +184,7 @@ def test_more_mods_than_one_plan_takes(fake: Any, run: Runs, folder: Path) -> No
     assert run(0, "update")["kept"] == 502
 
 
-def test_a_lookup_that_names_the_rest_is_asked_again(fake: Any, run: Runs, folder: Path) -> None:
+def test_a_lookup_that_names_the_rest_is_asked_again(fake, run, folder):
     # C-SYNC-16
     fake.mods_at_once = 7
     mods = [fake.add(number) for number in range(15)]
@@ -195,7 +194,7 @@ def test_a_lookup_that_names_the_rest_is_asked_again(fake: Any, run: Runs, folde
     assert sum("/lookup" in call for call, _ in fake.asked) == 3
 
 
-def test_search_lists_guids(fake: Any, run: Runs, capsys: pytest.CaptureFixture[str]) -> None:
+def test_search_lists_guids(fake, run, capsys):
     mod = fake.add(1)
     assert [entry["guid"] for entry in run(0, "search", "two", "words", "--game", "Portal 2")["mods"]] == [mod.guid]
     assert fake.asked[0][0] == "GET /api/modhub?q=two+words&game=Portal+2&sort=new&page=1&size=20"
@@ -203,7 +202,7 @@ def test_search_lists_guids(fake: Any, run: Runs, capsys: pytest.CaptureFixture[
     assert capsys.readouterr().out == f"{mod.guid}  Mod 1 1\n1 of 1 mods\n"
 
 
-def test_a_folder_remembers_its_service(fake: Any, run: Runs, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_remembers_its_service(fake, run, folder, monkeypatch):
     mod = fake.add(1)
     monkeypatch.setenv("MODHUB_URL", fake.url)
     assert main(["install", mod.guid, "--into", str(folder)]) == 0
@@ -217,7 +216,7 @@ def test_a_folder_remembers_its_service(fake: Any, run: Runs, folder: Path, monk
     assert main(["check"]) == 0
 
 
-def test_without_the_service(fake: Any, run: Runs, folder: Path) -> None:
+def test_without_the_service(fake, run, folder):
     mod = fake.add(1)
     run(0, "install", mod.guid)
     before = files(folder)
@@ -230,14 +229,14 @@ def test_without_the_service(fake: Any, run: Runs, folder: Path) -> None:
     run(0, "remove", mod.guid)
 
 
-def test_files_are_fetched_side_by_side(fake: Any, run: Runs) -> None:
+def test_files_are_fetched_side_by_side(fake, run):
     mods = [fake.add(number) for number in range(4)]
     together = threading.Barrier(4, timeout=60)
     fake.served = lambda *_: together.wait() and None
     run(0, "install", *(mod.guid for mod in mods), "--jobs", "4")
 
 
-def test_no_credential_is_ever_sent(fake: Any, run: Runs, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_no_credential_is_ever_sent(fake, run, monkeypatch, tmp_path):
     # C-PRO-1
     netrc = tmp_path / ".netrc"
     netrc.write_text("machine 127.0.0.1 login me password secret\n")
@@ -258,12 +257,12 @@ def test_no_credential_is_ever_sent(fake: Any, run: Runs, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     "words", [["install"], ["install", "no-guid"], ["install", "--lock", "/does/not/exist"], ["update"]]
 )
-def test_wrong_calls_send_nothing(fake: Any, run: Runs, folder: Path, words: list[str]) -> None:
+def test_wrong_calls_send_nothing(fake, run, folder, words):
     assert run(ExitCode.WRONG_CALL, *words)["error"] == "wrong_call"
     assert fake.asked == []
     assert files(folder) == {}
 
 
 @pytest.mark.parametrize("url", ["mods.example.org", "ftp://a", "https://a?b", "https://a:x"])
-def test_a_wrong_address(run: Runs, url: str) -> None:
+def test_a_wrong_address(run, url):
     run(ExitCode.WRONG_CALL, "search", url=url)

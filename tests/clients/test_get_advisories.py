@@ -1,20 +1,18 @@
 """``modhub-get`` and what the service warns of: how it asks, what it refuses, and how it ends."""
 
 from hashlib import sha256
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from modhub_client.get.main import main
 from modhub_client.get.outcome import ExitCode
 
-from .conftest import Runs, files
+from .conftest import files
 
 ADVISED = 1
 
 
-def test_check_warns_and_ends_with_1(fake: Any, run: Runs, capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_check_warns_and_ends_with_1(fake, run, capsys, folder):
     # C-ADV-7
     good, bad = fake.add(1), fake.add(2, title="Rally\x1b HUD")
     run(0, "install", good.guid, bad.guid)
@@ -33,7 +31,7 @@ def test_check_warns_and_ends_with_1(fake: Any, run: Runs, capsys: pytest.Captur
     assert run(0, "check", "--offline")["advised"] == []
 
 
-def test_a_warning_comes_before_all_else(fake: Any, run: Runs, folder: Path) -> None:
+def test_a_warning_comes_before_all_else(fake, run, folder):
     # C-ADV-7
     mod, other = fake.add(1), fake.add(2)
     run(0, "install", mod.guid, other.guid)
@@ -45,7 +43,7 @@ def test_a_warning_comes_before_all_else(fake: Any, run: Runs, folder: Path) -> 
     assert run(ExitCode.DIFFERENT, "check")["advised"] == []
 
 
-def test_install_refuses_and_changes_nothing(fake: Any, run: Runs, folder: Path) -> None:
+def test_install_refuses_and_changes_nothing(fake, run, folder):
     # C-ADV-7
     base, top = fake.add(1), fake.add(2, requires=[1])
     fake.advise(base)
@@ -60,7 +58,7 @@ def test_install_refuses_and_changes_nothing(fake: Any, run: Runs, folder: Path)
     assert run(0, "install", top.guid)["kept"] == 2
 
 
-def test_update_refuses_the_new_file_and_takes_the_one_after_it(fake: Any, run: Runs, folder: Path) -> None:
+def test_update_refuses_the_new_file_and_takes_the_one_after_it(fake, run, folder):
     # C-ADV-7
     mod = fake.add(1, b"first")
     run(0, "install", mod.guid)
@@ -76,7 +74,7 @@ def test_update_refuses_the_new_file_and_takes_the_one_after_it(fake: Any, run: 
     assert [*files(folder).values()] == [b"fourth"]
 
 
-def test_a_lock_is_refused_too(fake: Any, run: Runs, folder: Path, tmp_path: Path) -> None:
+def test_a_lock_is_refused_too(fake, run, folder, tmp_path):
     # C-ADV-7
     mod = fake.add(1)
     run(0, "install", mod.guid)
@@ -92,7 +90,7 @@ def test_a_lock_is_refused_too(fake: Any, run: Runs, folder: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize(("mods", "questions"), [(32, 32), (33, 1)])
-def test_it_tells_five_digits_or_nothing(fake: Any, run: Runs, mods: int, questions: int) -> None:
+def test_it_tells_five_digits_or_nothing(fake, run, mods, questions):
     # C-ADV-7, T-G10
     added = [fake.add(number) for number in range(mods)]
     fake.advisories = {}
@@ -105,7 +103,7 @@ def test_it_tells_five_digits_or_nothing(fake: Any, run: Runs, mods: int, questi
     assert len(fake.asked_for_advisories) == questions
 
 
-def test_a_service_without_advisories_is_asked_once(fake: Any, run: Runs) -> None:
+def test_a_service_without_advisories_is_asked_once(fake, run):
     # C-ADV-7
     run(0, "install", *(fake.add(number).guid for number in range(9)))
     fake.asked_for_advisories.clear()
@@ -120,7 +118,7 @@ def test_a_service_without_advisories_is_asked_once(fake: Any, run: Runs) -> Non
         {"advisories": [{"sha256": "x", "kind": "", "reason": "", "advice": ""}]},
     ],
 )
-def test_an_answer_that_makes_no_sense_installs_nothing(fake: Any, run: Runs, folder: Path, lie: Any) -> None:
+def test_an_answer_that_makes_no_sense_installs_nothing(fake, run, folder, lie):
     mod = fake.add(1)
     fake.changed = lambda path, answer: lie if path.startswith("/api/modhub/advisories") else answer
     run(ExitCode.BAD_ANSWER, "install", mod.guid)

@@ -1,9 +1,7 @@
 """``modhub-get`` on file systems that do not tell capitals apart, such as those of macOS and Windows."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,7 +10,7 @@ from modhub_client.get.installation import PRIVATE
 from modhub_client.get.main import main
 
 
-def as_on_disk(path: Any) -> Any:
+def as_on_disk(path):
     """The path with the name that it has in its folder, whatever its capitals."""
     if not isinstance(path, str | Path):
         return path
@@ -25,14 +23,14 @@ def as_on_disk(path: Any) -> Any:
 
 
 @pytest.fixture(params=["new name", "old name"])
-def _no_capitals(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_capitals(request, monkeypatch):
     """Make the system ignore capitals. Which name a replaced file has then differs by system."""
     for name in ("stat", "lstat", "unlink", "open"):
-        call: Callable[..., Any] = getattr(os, name)
+        call = getattr(os, name)
         monkeypatch.setattr(os, name, lambda path, *more, _call=call, **named: _call(as_on_disk(path), *more, **named))
     rename = os.replace
 
-    def replace(source: Any, target: Any) -> None:
+    def replace(source, target):
         stored, there = as_on_disk(source), as_on_disk(target)
         is_same = stored == there
         if not is_same:
@@ -43,16 +41,14 @@ def _no_capitals(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "replace", replace)
 
 
-def _kill(path: Path) -> None:
+def _kill(path):
     if path.name != PRIVATE:
         raise RuntimeError("killed")
 
 
 @pytest.mark.usefixtures("_no_capitals")
 @pytest.mark.parametrize("is_killed", [False, True])
-def test_a_name_with_other_capitals_is_the_same_file(
-    fake: Any, tmp_path: Path, is_killed: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_name_with_other_capitals_is_the_same_file(fake, tmp_path, is_killed, monkeypatch):
     mod, other = fake.add(1), fake.add(2)
     mod.name, other.name = "HUD.zip", "other.zip"
     words = ["--url", fake.url]

@@ -4,7 +4,6 @@ import runpy
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,11 +11,11 @@ from modhub_client.get.main import COMPLETIONS, main
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "clients" / "modhub_client" / "get" / "completions"
-tool: dict[str, Any] = runpy.run_path(str(ROOT / "tools" / "write_completions.py"))
+tool = runpy.run_path(str(ROOT / "tools" / "write_completions.py"))
 
 
 @pytest.mark.parametrize("shell", COMPLETIONS)
-def test_they_are_current(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_they_are_current(shell, capsys):
     text = (FOLDER / COMPLETIONS[shell]).read_text("utf-8")
     assert text == tool["render_completions"]()[COMPLETIONS[shell]], "run tools/write_completions.py"
     assert main(["completions", shell]) == 0
@@ -32,7 +31,7 @@ def test_they_are_current(shell: str, capsys: pytest.CaptureFixture[str]) -> Non
         (["install", "--lock", "sta"], ["state.lock"]),
     ],
 )
-def test_bash_completes(tmp_path: Path, words: list[str], completed: list[str]) -> None:
+def test_bash_completes(tmp_path, words, completed):
     (tmp_path / "state.lock").touch()
     script = f"""
         source '{FOLDER / COMPLETIONS["bash"]}'

@@ -4,13 +4,11 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from modhub_testing import TEST_ACCOUNTS, Start
+from modhub_testing import TEST_ACCOUNTS
 from modhub_testing.mods import new_mod, publish_test_mod, published_mod, upload_asset
 from modhub_testing.running_server import running
 
@@ -23,7 +21,7 @@ CONTENT = b"a file of some length " * 1000
 
 
 @pytest.fixture
-def published(start: Start) -> Iterator[tuple[str, dict[str, Any]]]:
+def published(start):
     """The address of a service, and a mod with something that it requires."""
     site = start(f"{TEST_ACCOUNTS} modhub_sync")
     required = published_mod(site)
@@ -33,19 +31,19 @@ def published(start: Start) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "http://{}:{}".format(*service.addresses[0]), publish_test_mod(site, mod)
 
 
-def here(example: str, published: tuple[str, dict[str, Any]]) -> str:
+def here(example, published):
     """An example for this service and this mod."""
     return example.replace(SERVICE, published[0]).replace(GUID, published[1]["guid"])
 
 
-def run(folder: Path, *command: str) -> str:
+def run(folder, *command):
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0, (command[-1], done.stdout, done.stderr)
     return done.stdout
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
-def test_the_examples_for_curl(published: Any, tmp_path: Path) -> None:
+def test_the_examples_for_curl(published, tmp_path):
     blocks = re.findall(r"^```sh\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
     shown = [run(tmp_path, "bash", "-euo", "pipefail", "-c", here(block, published)) for block in blocks]
     assert len(shown) > 5
@@ -54,7 +52,7 @@ def test_the_examples_for_curl(published: Any, tmp_path: Path) -> None:
     assert '"changed":[{' in shown[4]
 
 
-def test_the_examples_for_python(published: Any, tmp_path: Path) -> None:
+def test_the_examples_for_python(published, tmp_path):
     ends = f"\nassert known[{published[1]['guid']!r}] == {published[1]['id']}\nassert len(known) == 2\n"
     (tmp_path / f"{published[1]['guid']}.part").write_bytes(CONTENT[:100])
     run(tmp_path, sys.executable, "-c", here(PYTHON.read_text("utf-8"), published) + ends)
@@ -63,7 +61,7 @@ def test_the_examples_for_python(published: Any, tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.part"))
 
 
-def test_the_python_example_refuses_other_addresses(published: Any, tmp_path: Path) -> None:
+def test_the_python_example_refuses_other_addresses(published, tmp_path):
     url = "//elsewhere.example/x"
     calls = f"\nassert address_of('/Modhub/file/1') == SERVICE + '/Modhub/file/1'\naddress_of({url!r})\n"
     code = here(PYTHON.read_text("utf-8"), published) + calls
@@ -71,7 +69,7 @@ def test_the_python_example_refuses_other_addresses(published: Any, tmp_path: Pa
     assert done.stderr == f"Not an address of this service: {url}\n"
 
 
-BREAKS: str = """
+BREAKS = """
 const real = globalThis.fetch;
 const ranges = [];
 globalThis.fetch = async (address, options) => {
@@ -88,14 +86,14 @@ globalThis.fetch = async (address, options) => {
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed; tests/browser runs the demo page")
-def test_the_examples_for_javascript(published: Any, tmp_path: Path) -> None:
+def test_the_examples_for_javascript(published, tmp_path):
     ends = "\nconsole.log(bytes.byteLength, updates.same, known.size, ranges.join(' '));\n"
     code = BREAKS + here(JAVASCRIPT.read_text("utf-8"), published) + ends
     shown = run(tmp_path, "node", "--input-type=module", "-e", code)
     assert shown.split() == [str(len(CONTENT)), "1", "2", "none", "bytes=100-"]
 
 
-def test_the_commands_of_modhub_get(published: Any, tmp_path: Path) -> None:
+def test_the_commands_of_modhub_get(published, tmp_path):
     lines = re.findall(r"^    modhub-get (.*)$", TEXT, re.MULTILINE)
     assert len(lines) == 10
     command = str(Path(sys.executable).parent / "modhub-get")

@@ -2,23 +2,18 @@
 
 import errno
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from modhub_client.get import folder as folder_module
 from modhub_client.get.folder import local_problem
 from modhub_client.get.installation import PRIVATE
 from modhub_client.get.outcome import ExitCode
 
-from .conftest import Runs
 
-
-def edit(folder: Path, mod: Any, content: bytes = b"mine") -> None:
+def edit(folder, mod, content=b"mine"):
     (folder / mod.guid / mod.name).write_bytes(content)
 
 
-def test_an_update_keeps_a_copy_of_an_edited_file(fake: Any, run: Runs, folder: Path) -> None:
+def test_an_update_keeps_a_copy_of_an_edited_file(fake, run, folder):
     edited, renamed, plain = fake.add(1), fake.add(2), fake.add(3)
     run(0, "install", edited.guid, renamed.guid, plain.guid)
     edit(folder, edited)
@@ -39,7 +34,7 @@ def test_an_update_keeps_a_copy_of_an_edited_file(fake: Any, run: Runs, folder: 
     assert (report["edited"], run.told) == ([], "")
 
 
-def test_each_edit_is_kept_once(fake: Any, run: Runs, folder: Path) -> None:
+def test_each_edit_is_kept_once(fake, run, folder):
     mod = fake.add(1)
     run(0, "install", mod.guid)
     for content in (b"first", b"second", b"first", b""):
@@ -50,7 +45,7 @@ def test_each_edit_is_kept_once(fake: Any, run: Runs, folder: Path) -> None:
     assert all(copy.name.endswith(f"-{mod.name}") for copy in copies)
 
 
-def test_what_is_removed_or_was_there_before_is_kept_too(fake: Any, run: Runs, folder: Path) -> None:
+def test_what_is_removed_or_was_there_before_is_kept_too(fake, run, folder):
     base, top, other = fake.add(1), fake.add(2, requires=[1]), fake.add(3)
     run(0, "install", top.guid)
     edit(folder, base)
@@ -63,15 +58,13 @@ def test_what_is_removed_or_was_there_before_is_kept_too(fake: Any, run: Runs, f
     assert [Path(copy["path"]).read_bytes() for copy in report["edited"]] == [b"made by hand"]
 
 
-def test_nothing_is_replaced_if_the_copy_has_no_room(
-    fake: Any, run: Runs, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_replaced_if_the_copy_has_no_room(fake, run, folder, monkeypatch):
     mod = fake.add(1)
     run(0, "install", mod.guid)
     edit(folder, mod)
     mod.content = b"newer"
 
-    def full(*_: Any) -> None:
+    def full(*_):
         raise local_problem(OSError(errno.ENOSPC, "No space left on device"))
 
     with monkeypatch.context() as patched:

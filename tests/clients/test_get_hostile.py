@@ -7,9 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -39,9 +37,7 @@ MB = 1 << 20
     ],
     ids=repr,
 )
-def test_an_answer_that_no_service_gives_is_refused(
-    fake: Any, install: Callable[..., int], folder: Path, lie: dict[str, Any], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_answer_that_no_service_gives_is_refused(fake, install, folder, lie, capsys):
     good, bad = fake.add(1), fake.add(2, **lie)
     assert install(good, bad) == ExitCode.BAD_ANSWER
     assert capsys.readouterr().err.startswith("modhub-get: ")
@@ -49,11 +45,11 @@ def test_an_answer_that_no_service_gives_is_refused(
     assert not [call for call, _ in fake.asked if "/Modhub/file" in call]
 
 
-def of_plan(change: Callable[[Any], Any]) -> Callable[[str, Any], Any]:
+def of_plan(change):
     return lambda path, answer: change(answer) if path.endswith("/plan") else answer
 
 
-def of_lookup(change: Callable[[Any], Any]) -> Callable[[str, Any], Any]:
+def of_lookup(change):
     return lambda path, answer: change(answer) if path.endswith("/lookup") else answer
 
 
@@ -71,9 +67,7 @@ def of_lookup(change: Callable[[Any], Any]) -> Callable[[str, Any], Any]:
         of_lookup(lambda answer: {**answer, "more": [answer["mods"][0]["guid"]]}),
     ],
 )
-def test_an_answer_without_sense_is_refused(
-    fake: Any, install: Callable[..., int], folder: Path, changed: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_answer_without_sense_is_refused(fake, install, folder, changed, capsys):
     mod = fake.add(1)
     fake.changed = changed
     assert install(mod) == ExitCode.BAD_ANSWER
@@ -81,13 +75,13 @@ def test_an_answer_without_sense_is_refused(
     assert files(folder) == {}
 
 
-def test_an_answer_without_end_is_refused(fake: Any, install: Callable[..., int], monkeypatch: Any) -> None:
+def test_an_answer_without_end_is_refused(fake, install, monkeypatch):
     monkeypatch.setattr("modhub_client.get.service.MAX_ANSWER", 1000)
     fake.changed = lambda *_: b" " * 2000
     assert install(fake.add(1)) == ExitCode.BAD_ANSWER
 
 
-def test_no_redirect_is_followed(fake: Any, install: Callable[..., int], folder: Path) -> None:
+def test_no_redirect_is_followed(fake, install, folder):
     mod = fake.add(1)
     fake.served = lambda *_: (307, {"Location": "/Modhub/file/1"}, b"")
     assert install(mod) == ExitCode.BAD_ANSWER
@@ -107,9 +101,7 @@ def test_no_redirect_is_followed(fake: Any, install: Callable[..., int], folder:
         lambda mod: (404, {}, b""),
     ],
 )
-def test_a_file_that_is_another_one_is_not_put_in_place(
-    fake: Any, install: Callable[..., int], folder: Path, tampered: Any
-) -> None:
+def test_a_file_that_is_another_one_is_not_put_in_place(fake, install, folder, tampered):
     old, mod = fake.add(1), fake.add(2)
     assert install(old) == 0
     fake.served = lambda served, _headers: tampered(served) if served is mod else None
@@ -117,12 +109,10 @@ def test_a_file_that_is_another_one_is_not_put_in_place(
     assert files(folder) == expected(old)
 
 
-def test_a_file_that_is_replaced_meanwhile_is_planned_again(
-    fake: Any, install: Callable[..., int], folder: Path
-) -> None:
+def test_a_file_that_is_replaced_meanwhile_is_planned_again(fake, install, folder):
     mod = fake.add(1)
 
-    def replace(*_: Any) -> None:
+    def replace(*_):
         if mod.version == "1":
             mod.content, mod.version = b"newer", "2"
 
@@ -131,12 +121,10 @@ def test_a_file_that_is_replaced_meanwhile_is_planned_again(
     assert files(folder) == {f"{mod.guid}/{mod.name}": b"newer"}
 
 
-def test_a_name_that_was_damaged_on_its_way_is_asked_for_again(
-    fake: Any, install: Callable[..., int], folder: Path
-) -> None:
+def test_a_name_that_was_damaged_on_its_way_is_asked_for_again(fake, install, folder):
     mod, damaged = fake.add(1), []
 
-    def damage(path: str, answer: Any) -> Any:
+    def damage(path, answer):
         if path.endswith("/lookup") and not damaged:
             damaged.append(answer["mods"][0]["assets"][0].update(name="moe.zip"))
         return answer
@@ -159,12 +147,12 @@ def test_a_name_that_was_damaged_on_its_way_is_asked_for_again(
         ("ä" * 255, "ä" * 100),
     ],
 )
-def test_names_are_safe_on_every_system(name: str, cleaned: str) -> None:
+def test_names_are_safe_on_every_system(name, cleaned):
     assert clean_name(name) == cleaned
     assert clean_name(cleaned) == cleaned
 
 
-def test_a_cut_download_goes_on_where_it_ended(fake: Any, install: Callable[..., int], bad_line: Any) -> None:
+def test_a_cut_download_goes_on_where_it_ended(fake, install, bad_line):
     mod = fake.add(1, random.Random(1).randbytes(2 * MB))
     line = bad_line(1, cut=300_000)
     assert install(mod, url=line.endpoint) == 0
@@ -176,7 +164,7 @@ def test_a_cut_download_goes_on_where_it_ended(fake: Any, install: Callable[...,
     assert len(starts) < 20
 
 
-def test_a_later_run_goes_on_with_what_has_arrived(fake: Any, install: Callable[..., int], folder: Path) -> None:
+def test_a_later_run_goes_on_with_what_has_arrived(fake, install, folder):
     mod = fake.add(1, random.Random(1).randbytes(MB))
     part = folder / PRIVATE / "parts" / f"{mod.guid}.{mod.sha256}"
     part.parent.mkdir(parents=True)
@@ -187,9 +175,7 @@ def test_a_later_run_goes_on_with_what_has_arrived(fake: Any, install: Callable[
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_bad_line_never_puts_a_wrong_file_in_place(
-    fake: Any, install: Callable[..., int], folder: Path, bad_line: Any, seed: int
-) -> None:
+def test_a_bad_line_never_puts_a_wrong_file_in_place(fake, install, folder, bad_line, seed):
     noise = random.Random(seed)
     old = [fake.add(number, noise.randbytes(MB)) for number in range(3)]
     assert install(*old) == 0
@@ -216,12 +202,12 @@ EVERY = 1 if os.environ.get("CI") else 3
 STEPS = ["move_into_place", "replace_text", "delete_file", "sync_directory", "own_directory"]
 
 
-def counted(monkeypatch: pytest.MonkeyPatch, at: int) -> Iterator[int]:
+def counted(monkeypatch, at):
     """End the run before the step with this number, counted over all that change the folder."""
     left = [at]
 
-    def ending(step: Any) -> Any:
-        def call(*arguments: Any) -> Any:
+    def ending(step):
+        def call(*arguments):
             left[0] -= 1
             if left[0] < 0:
                 raise Killed
@@ -234,7 +220,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, at: int) -> Iterator[int]:
     yield left[0]
 
 
-def test_wherever_a_run_ends_the_folder_is_whole(fake: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wherever_a_run_ends_the_folder_is_whole(fake, folder, monkeypatch):
     words = ["--into", str(folder)]
     for at in range(0, 200, EVERY):
         fake.mods.clear()
@@ -266,7 +252,7 @@ def test_wherever_a_run_ends_the_folder_is_whole(fake: Any, folder: Path, monkey
     assert at > 10
 
 
-def test_a_killed_program_leaves_a_whole_folder(fake: Any, folder: Path) -> None:
+def test_a_killed_program_leaves_a_whole_folder(fake, folder):
     noise = random.Random(5)
     mods = [fake.add(number, noise.randbytes(3 * MB)) for number in range(4)]
     command = [*COMMAND, "--url", fake.url, "install", *(mod.guid for mod in mods), "--into", str(folder)]
@@ -280,7 +266,7 @@ def test_a_killed_program_leaves_a_whole_folder(fake: Any, folder: Path) -> None
     assert files(folder) == complete
 
 
-def test_no_link_is_followed(fake: Any, install: Callable[..., int], folder: Path, tmp_path: Path) -> None:
+def test_no_link_is_followed(fake, install, folder, tmp_path):
     mod = fake.add(1)
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -302,9 +288,7 @@ def test_no_link_is_followed(fake: Any, install: Callable[..., int], folder: Pat
 
 
 @pytest.mark.parametrize("name", ["", "parts/{part}", "state.json", "lock"])
-def test_no_link_among_its_own_files_is_followed(
-    fake: Any, install: Callable[..., int], folder: Path, tmp_path: Path, name: str
-) -> None:
+def test_no_link_among_its_own_files_is_followed(fake, install, folder, tmp_path, name):
     mod = fake.add(1)
     link = folder / PRIVATE / name.format(part=f"{mod.guid}.{mod.sha256}")
     link.parent.mkdir(parents=True)
@@ -315,25 +299,23 @@ def test_no_link_among_its_own_files_is_followed(
     assert files(folder) == {}
 
 
-def test_a_damaged_state_is_said(fake: Any, install: Callable[..., int], folder: Path) -> None:
+def test_a_damaged_state_is_said(fake, install, folder):
     mod = fake.add(1)
     assert install(mod) == 0
     (folder / PRIVATE / "state.json").write_text('{"format": 1, "url": "", "mods": [{"guid": "../x"}]}')
     assert install(mod) == ExitCode.FOLDER
 
 
-def test_a_folder_that_cannot_be_written(fake: Any, install: Callable[..., int], folder: Path) -> None:
+def test_a_folder_that_cannot_be_written(fake, install, folder):
     folder.write_text("a file")
     assert install(fake.add(1)) == ExitCode.FOLDER
 
 
-def on_a_terminal(*words: str) -> tuple[int, str, str]:
+def on_a_terminal(*words):
     return run_on_terminal([*COMMAND, *words], {"COLUMNS": "80"})
 
 
-def test_a_bar_on_a_terminal_alone(
-    fake: Any, install: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_bar_on_a_terminal_alone(fake, install, tmp_path, capsys):
     mod = fake.add(1, bytes(MB))
     words = ["--url", fake.url, "install", mod.guid, "--into", str(tmp_path / "one")]
     code, out, shown = on_a_terminal(*words)
@@ -348,7 +330,7 @@ def test_a_bar_on_a_terminal_alone(
     assert capsys.readouterr().err == ""
 
 
-def test_what_a_service_says_does_not_reach_the_terminal(fake: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_service_says_does_not_reach_the_terminal(fake, capsys):
     fake.add(1, version="\x1b[2J\u202e")
     assert main(["search", "--url", fake.url]) == 0
     assert "\x1b" not in (out := capsys.readouterr().out)

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,21 +20,19 @@ LIMITED = [
 ]
 
 
-def run(*words: str, options: Any = (), environment: Any = None, **streams: Any) -> Any:
+def run(*words, options=(), environment=None, **streams):
     """The finished program; its standard output is a pipe unless ``streams`` say otherwise."""
     command = [COMMAND[0], *options, *COMMAND[1:], *words]
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
     return subprocess.run(command, env=os.environ | (environment or {}), timeout=100, check=False, **streams)
 
 
-def is_installed(folder: Path, mod: Any) -> bool:
+def is_installed(folder, mod):
     return [path.read_bytes() for path in (folder / mod.guid).iterdir()] == [mod.content]
 
 
 @pytest.mark.parametrize(("options", "environment"), LIMITED)
-def test_an_output_that_lacks_characters(
-    fake: Any, folder: Path, options: list[str], environment: dict[str, str]
-) -> None:
+def test_an_output_that_lacks_characters(fake, folder, options, environment):
     mod = fake.add(1, title=TITLE, version="1 ☃")
     words = ["--url", fake.url]
     for command in (["install", mod.guid, "--into", str(folder)], ["search", "ünïcode"], ["search", "--game", "日本"]):
@@ -54,7 +51,7 @@ def test_an_output_that_lacks_characters(
     assert b"Traceback" not in refused.stderr
 
 
-def test_a_file_name_that_the_locale_does_not_allow_changes_nothing(fake: Any, folder: Path) -> None:
+def test_a_file_name_that_the_locale_does_not_allow_changes_nothing(fake, folder):
     mod = fake.add(1, name="日本.zip")
     words = ["--url", fake.url, "install", mod.guid, "--into", str(folder)]
     done = run(*words, options=["-X", "utf8=0"], environment={"LC_ALL": "C"})
@@ -66,7 +63,7 @@ def test_a_file_name_that_the_locale_does_not_allow_changes_nothing(fake: Any, f
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
-def test_a_full_output(fake: Any, folder: Path) -> None:
+def test_a_full_output(fake, folder):
     mod = fake.add(1)
     words = ["--url", fake.url]
     with FULL.open("wb") as full:
@@ -86,7 +83,7 @@ def test_a_full_output(fake: Any, folder: Path) -> None:
             assert run(*words, *command, stdout=full, stderr=full).returncode in {0, ExitCode.WRONG_CALL}
 
 
-def test_a_pipe_that_nobody_reads(fake: Any, folder: Path) -> None:
+def test_a_pipe_that_nobody_reads(fake, folder):
     mod = fake.add(1)
     for command in (["install", mod.guid, "--into", str(folder)], ["search"], ["--help"]):
         reader, writer = os.pipe()
@@ -98,7 +95,7 @@ def test_a_pipe_that_nobody_reads(fake: Any, folder: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
-def test_outputs_that_were_closed_from_the_beginning(fake: Any, folder: Path) -> None:
+def test_outputs_that_were_closed_from_the_beginning(fake, folder):
     mod = fake.add(1)
     words = [*COMMAND, "--url", fake.url, "install", mod.guid, "--into", str(folder)]
     done = subprocess.run(["sh", "-c", 'exec "$@" >&- 2>&-', "sh", *words], timeout=100, check=False)
@@ -113,7 +110,7 @@ def test_outputs_that_were_closed_from_the_beginning(fake: Any, folder: Path) ->
     "words",
     [["foo"], ["search", "--size", "none"]],
 )
-def test_wrong_arguments_are_told_in_json_too(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_arguments_are_told_in_json_too(words, capsys):
     assert main(words) == ExitCode.WRONG_CALL
     plain = capsys.readouterr()
     assert plain.out == ""

@@ -1,16 +1,13 @@
 """``modhub-get`` against the real service."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from modhub_client.get.installation import PRIVATE
 from modhub_client.get.main import main
 from modhub_client.get.outcome import ExitCode
-from modhub_testing import TEST_ACCOUNTS, Site, Start
+from modhub_testing import TEST_ACCOUNTS
 from modhub_testing.mods import hide_mod, new_mod, publish_test_mod, upload_asset
 from modhub_testing.running_server import running
 
@@ -20,28 +17,28 @@ MB = 1 << 20
 
 
 @pytest.fixture
-def site(start: Start) -> Site:
+def site(start):
     return start(f"{TEST_ACCOUNTS} modhub_sync")
 
 
 @pytest.fixture
-def served(site: Site) -> Iterator[str]:
+def served(site):
     with running(site.app) as service:
         yield "http://{}:{}".format(*service.addresses[0])
 
 
 @pytest.fixture
-def run(served: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> Runs:
+def run(served, folder, capsys):
     return Runs(served, folder, capsys)
 
 
-def add(site: Site, content: bytes, *, name: str = "mod.zip", requires: tuple[Any, ...] = (), **fields: Any) -> Any:
+def add(site, content, *, name="mod.zip", requires=(), **fields):
     mod = new_mod(site, requires=[required["guid"] for required in requires], **fields)
     upload_asset(site, mod, "code", name=name, version="1", content=content)
     return publish_test_mod(site, mod)
 
 
-def test_the_whole_life_of_a_folder(site: Site, run: Runs, folder: Path, tmp_path: Path) -> None:
+def test_the_whole_life_of_a_folder(site, run, folder, tmp_path):
     base = add(site, b"base", name="Überflug (1) 100%.zip")
     top = add(site, b"top", requires=(base,), title="Top of all")
     draft = new_mod(site)
@@ -77,6 +74,6 @@ def test_the_whole_life_of_a_folder(site: Site, run: Runs, folder: Path, tmp_pat
     assert files(folder) == {}
 
 
-def told_url(folder: Path) -> str:
+def told_url(folder):
     """The service that the folder remembers."""
     return str(json.loads((folder / PRIVATE / "state.json").read_text("utf-8"))["url"])

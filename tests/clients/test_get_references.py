@@ -1,9 +1,7 @@
 """How ``modhub-get`` lets people name a mod, and what it lists, shows and would do."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,16 +10,16 @@ from modhub_client.get.main import main
 from modhub_client.get.outcome import ExitCode
 from modhub_client.names import ModReference, parse_reference
 
-from .conftest import Runs, expected, files
+from .conftest import expected, files
 
 GUID = "6b1f5c1e-8a57-4c9e-9f4e-2d1a6c1f7b90"
 
 
 @pytest.fixture
-def lines(fake: Any, folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., list[str]]:
+def lines(fake, folder, capsys):
     """`lines("list", …)`: what a command prints for people."""
 
-    def call(*words: str, code: int = 0) -> list[str]:
+    def call(*words, code=0):
         capsys.readouterr()
         assert main(["--url", fake.url, *words, "--into", str(folder)]) == code, capsys.readouterr()
         return capsys.readouterr().out.splitlines()
@@ -43,11 +41,11 @@ def lines(fake: Any, folder: Path, capsys: pytest.CaptureFixture[str]) -> Callab
         *((word, None) for word in ("https:///Modhub/12", "https://[a/Modhub/1", f"modhub://remove/{GUID}")),
     ],
 )
-def test_what_names_a_mod(word: str, reference: dict[str, Any] | None) -> None:
+def test_what_names_a_mod(word, reference):
     assert parse_reference(word) == (None if reference is None else ModReference(word, **reference))
 
 
-def test_a_mod_is_installed_and_removed_by_each_name(fake: Any, run: Runs, folder: Path) -> None:
+def test_a_mod_is_installed_and_removed_by_each_name(fake, run, folder):
     mod = fake.add(12)
     names = [mod.guid, "12", f"{fake.url}/Modhub/12", f"modhub://install/{mod.guid}"]
     for name in names:
@@ -59,7 +57,7 @@ def test_a_mod_is_installed_and_removed_by_each_name(fake: Any, run: Runs, folde
     assert run(0, "update", "--dry-run")["install"] == []
 
 
-def test_what_is_not_there_or_elsewhere_is_refused(fake: Any, run: Runs, folder: Path) -> None:
+def test_what_is_not_there_or_elsewhere_is_refused(fake, run, folder):
     fake.add(12)
     assert "13" in run(ExitCode.NOT_AVAILABLE, "install", "13")["message"]
     run(ExitCode.NOT_AVAILABLE, "install", "12", f"{fake.url}/Modhub/13")
@@ -77,7 +75,7 @@ def test_what_is_not_there_or_elsewhere_is_refused(fake: Any, run: Runs, folder:
     run(ExitCode.WRONG_CALL, "remove", "Mod 12")
 
 
-def test_an_address_names_the_service_of_a_new_folder(fake: Any, folder: Path, tmp_path: Path) -> None:
+def test_an_address_names_the_service_of_a_new_folder(fake, folder, tmp_path):
     mod = fake.add(12)
     page = f"{fake.url.replace('127.0.0.1', 'LocalHost')}/Modhub/12"
     assert main(["install", page, "--into", str(folder)]) == 0
@@ -89,7 +87,7 @@ def test_an_address_names_the_service_of_a_new_folder(fake: Any, folder: Path, t
     assert main(["install", "12", "--into", str(tmp_path / "none")]) == ExitCode.WRONG_CALL
 
 
-def test_list(fake: Any, run: Runs, lines: Callable[..., list[str]]) -> None:
+def test_list(fake, run, lines):
     base, top = fake.add(1, title="Base"), fake.add(2, title="a top", requires=[1], version="2")
     run(0, "install", top.guid)
     fake.asked.clear()
@@ -101,7 +99,7 @@ def test_list(fake: Any, run: Runs, lines: Callable[..., list[str]]) -> None:
     assert fake.asked == []
 
 
-def test_outdated(fake: Any, run: Runs, lines: Callable[..., list[str]]) -> None:
+def test_outdated(fake, run, lines):
     old, new, gone = fake.add(1), fake.add(2), fake.add(3)
     run(0, "install", old.guid, new.guid, gone.guid)
     assert run(0, "outdated")["outdated"] == []
@@ -119,7 +117,7 @@ def test_outdated(fake: Any, run: Runs, lines: Callable[..., list[str]]) -> None
     ]
 
 
-def test_show(fake: Any, run: Runs, lines: Callable[..., list[str]]) -> None:
+def test_show(fake, run, lines):
     mod = fake.add(12, title="Rally", requires=[1])
     fake.add(1)
     run(0, "install", "1")
@@ -139,7 +137,7 @@ def test_show(fake: Any, run: Runs, lines: Callable[..., list[str]]) -> None:
     run(ExitCode.WRONG_CALL, "show", "https://mods.example.org/Modhub/12")
 
 
-def test_a_title_that_says_too_little(fake: Any, run: Runs) -> None:
+def test_a_title_that_says_too_little(fake, run):
     first, second = fake.add(1, title="Rally one"), fake.add(2, title="Rally two")
     message = run(ExitCode.NOT_AVAILABLE, "show", "Rally")["message"]
     assert first.guid in message
@@ -150,18 +148,18 @@ def test_a_title_that_says_too_little(fake: Any, run: Runs) -> None:
 
 
 @pytest.mark.parametrize("damage", [{"guid": ".."}, {"games": [1]}, {"assets": [{}]}, {"id": True}])
-def test_a_mod_without_sense_is_not_shown(fake: Any, run: Runs, damage: dict[str, Any]) -> None:
+def test_a_mod_without_sense_is_not_shown(fake, run, damage):
     fake.add(12)
     fake.changed = lambda _, answer: {**answer, **damage}
     run(ExitCode.BAD_ANSWER, "show", "12")
     run(ExitCode.BAD_ANSWER, "show", guid_of(fake))
 
 
-def guid_of(fake: Any) -> str:
+def guid_of(fake):
     return str(next(iter(fake.mods)))
 
 
-def test_a_dry_run_changes_nothing(fake: Any, run: Runs, folder: Path, tmp_path: Path) -> None:
+def test_a_dry_run_changes_nothing(fake, run, folder, tmp_path):
     base, top, unused = fake.add(1), fake.add(2, requires=[1, 3]), fake.add(3)
     report = run(0, "install", top.guid, "--dry-run")
     assert [mod["guid"] for mod in report["install"]] == [base.guid, unused.guid, top.guid]
@@ -190,7 +188,7 @@ def test_a_dry_run_changes_nothing(fake: Any, run: Runs, folder: Path, tmp_path:
     assert [gap["guid"] for gap in run(ExitCode.NOT_AVAILABLE, "update", "--dry-run")["missing"]] == [top.guid]
 
 
-def test_quiet_is_silent_if_all_is_well(fake: Any, run: Runs, lines: Callable[..., list[str]]) -> None:
+def test_quiet_is_silent_if_all_is_well(fake, run, lines):
     mod = fake.add(1)
     for words in (["install", mod.guid], ["update"], ["check"]):
         assert lines("-q", *words) == lines(*words, "--quiet") == []

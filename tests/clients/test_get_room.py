@@ -3,9 +3,6 @@
 import errno
 import os
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,18 +15,16 @@ from modhub_client.output import ClientError
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """Below a folder that is not there."""
     return tmp_path / "new" / "mods"
 
 
-def parts(folder: Path) -> list[str]:
+def parts(folder):
     return [path.name for path in (folder / PRIVATE / "parts").iterdir()]
 
 
-def test_a_refused_install_leaves_no_folders(
-    fake: Any, install: Callable[..., int], folder: Path, tmp_path: Path
-) -> None:
+def test_a_refused_install_leaves_no_folders(fake, install, folder, tmp_path):
     mod, incomplete = fake.add(1), fake.add(2, requires=[9])
     rival = fake.add(3, conflicts=(mod.guid,))
     wrong = fake.add(4)
@@ -49,9 +44,7 @@ def test_a_refused_install_leaves_no_folders(
     assert sorted(folder.rglob("*")) == before
 
 
-def test_what_has_arrived_is_no_reason_to_keep_no_folder(
-    fake: Any, install: Callable[..., int], folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_has_arrived_is_no_reason_to_keep_no_folder(fake, install, folder, monkeypatch):
     mod = fake.add(1, bytes(300_000))
     monkeypatch.setattr("modhub_client.get.service.ATTEMPTS", 1)
     fake.served = lambda mod, headers: (503, {}, b"") if "Range" in headers else cut(mod)
@@ -60,19 +53,17 @@ def test_what_has_arrived_is_no_reason_to_keep_no_folder(
     assert not (folder / mod.guid).exists()
 
 
-def cut(mod: Any) -> tuple[int, dict[str, str], bytes]:
+def cut(mod):
     """Most of the file, and then nothing."""
     headers = {"ETag": f'"{mod.sha256}"', "Content-Disposition": f'attachment; filename="{mod.name}"'}
     return 200, {**headers, "Content-Length": str(len(mod.content))}, mod.content[: len(mod.content) * 2 // 3]
 
 
-def test_a_full_disk_is_not_kept_full(
-    fake: Any, install: Callable[..., int], folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_is_not_kept_full(fake, install, folder, monkeypatch):
     small, large = fake.add(1), fake.add(2, bytes(3_000_000))
     write = transfer._append
 
-    def full(file: Any, chunk: bytes) -> None:
+    def full(file, chunk):
         if os.fstat(file.fileno()).st_size > 1_000_000:
             raise transfer.local_problem(OSError(errno.ENOSPC, "No space left on device"))
         write(file, chunk)
@@ -86,12 +77,10 @@ def test_a_full_disk_is_not_kept_full(
     assert not (folder / large.guid).exists()
 
 
-def test_a_disk_that_is_full_when_files_are_put_in_place_keeps_them(
-    fake: Any, install: Callable[..., int], folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_is_full_when_files_are_put_in_place_keeps_them(fake, install, folder, monkeypatch):
     mod = fake.add(1)
 
-    def full(*_: Any) -> None:
+    def full(*_):
         raise transfer.local_problem(OSError(errno.ENOSPC, "No space left on device"))
 
     with monkeypatch.context() as patched:
@@ -103,7 +92,7 @@ def test_a_disk_that_is_full_when_files_are_put_in_place_keeps_them(
     assert (folder / mod.guid / mod.name).read_bytes() == mod.content
 
 
-def test_old_leftovers_are_removed_at_start(fake: Any, install: Callable[..., int], folder: Path) -> None:
+def test_old_leftovers_are_removed_at_start(fake, install, folder):
     assert install(fake.add(1)) == 0
     private = folder / PRIVATE
     old, new = (private / "parts" / f"{number}.{'0' * 64}" for number in (1, 2))
@@ -116,10 +105,10 @@ def test_old_leftovers_are_removed_at_start(fake: Any, install: Callable[..., in
     assert [file.exists() for file in (old, new, *killed)] == [False, True, False, False]
 
 
-def test_a_lock_that_was_removed_in_between_is_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_that_was_removed_in_between_is_no_lock(tmp_path, monkeypatch):
     lock = tmp_path / "lock"
 
-    def removed(_descriptor: int) -> None:
+    def removed(_descriptor):
         lock.unlink()
 
     monkeypatch.setattr("modhub_client.get.folder._lock", removed)
@@ -127,9 +116,7 @@ def test_a_lock_that_was_removed_in_between_is_no_lock(tmp_path: Path, monkeypat
         pass
 
 
-def test_a_refused_second_run_removes_nothing_of_the_first(
-    fake: Any, install: Callable[..., int], folder: Path
-) -> None:
+def test_a_refused_second_run_removes_nothing_of_the_first(fake, install, folder):
     mod = fake.add(1)
     with open_installation(folder, create=True):
         assert install(mod) == ExitCode.FOLDER

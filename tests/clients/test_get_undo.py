@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,20 +10,20 @@ from modhub_client.get.installation import PRIVATE
 from modhub_client.get.main import main
 from modhub_client.get.outcome import ExitCode
 
-from .conftest import Runs, expected, files
+from .conftest import expected, files
 
 
-def renew(*mods: Any) -> None:
+def renew(*mods):
     for mod in mods:
         mod.content, mod.version = b"newer %d" % mod.id, "2"
 
 
-def kept(folder: Path) -> list[Path]:
+def kept(folder):
     place = folder / PRIVATE / "before"
     return sorted(place.iterdir()) if place.exists() else []
 
 
-def test_undo_puts_back_what_the_last_update_replaced_and_removed(fake: Any, run: Runs, folder: Path) -> None:
+def test_undo_puts_back_what_the_last_update_replaced_and_removed(fake, run, folder):
     base, top, other = fake.add(1), fake.add(2, requires=[1]), fake.add(3)
     run(0, "install", top.guid, other.guid)
     before, state = files(folder), run(0, "list")
@@ -45,7 +44,7 @@ def test_undo_puts_back_what_the_last_update_replaced_and_removed(fake: Any, run
     assert files(folder) == before
 
 
-def test_only_the_last_update_that_changed_a_file_is_kept(fake: Any, run: Runs, folder: Path) -> None:
+def test_only_the_last_update_that_changed_a_file_is_kept(fake, run, folder):
     first, second = fake.add(1), fake.add(2)
     run(0, "install", first.guid, second.guid)
     run(ExitCode.NOT_AVAILABLE, "undo")
@@ -58,7 +57,7 @@ def test_only_the_last_update_that_changed_a_file_is_kept(fake: Any, run: Runs, 
     assert (folder / first.guid / first.name).read_bytes() == b"newer 1"
 
 
-def test_undo_leaves_alone_what_was_changed_otherwise_since(fake: Any, run: Runs, folder: Path) -> None:
+def test_undo_leaves_alone_what_was_changed_otherwise_since(fake, run, folder):
     first, second, third = fake.add(1), fake.add(2), fake.add(3)
     run(0, "install", first.guid, second.guid, third.guid)
     (folder / third.guid / third.name).write_bytes(b"mine")
@@ -71,7 +70,7 @@ def test_undo_leaves_alone_what_was_changed_otherwise_since(fake: Any, run: Runs
     assert (folder / third.guid / third.name).read_bytes() == b"newer 3"
 
 
-def test_undo_keeps_what_its_user_edited_and_believes_no_kept_file(fake: Any, run: Runs, folder: Path) -> None:
+def test_undo_keeps_what_its_user_edited_and_believes_no_kept_file(fake, run, folder):
     mod = fake.add(1)
     run(0, "install", mod.guid)
     old = mod.content
@@ -89,9 +88,7 @@ def test_undo_keeps_what_its_user_edited_and_believes_no_kept_file(fake: Any, ru
 
 
 @pytest.mark.parametrize(("words", "links"), [(["update"], False), (["undo"], True)])
-def test_a_run_that_is_killed_leaves_nothing_half_done(
-    fake: Any, run: Runs, folder: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], *, links: bool
-) -> None:
+def test_a_run_that_is_killed_leaves_nothing_half_done(fake, run, folder, monkeypatch, words, *, links):
     mods = [fake.add(number) for number in range(1, 4)]
     if not links:
         monkeypatch.setattr("modhub_client.get.folder.os.link", no_links)
@@ -132,17 +129,17 @@ class Killed(BaseException):
     """Ends a run wherever it is."""
 
 
-def no_links(*_: Any) -> None:
+def no_links(*_):
     raise OSError("no links on this file system")
 
 
-def kill_after(patched: pytest.MonkeyPatch, steps: int) -> None:
+def kill_after(patched, steps):
     """End the run at the change of the folder after so many."""
     left = [steps]
     for name in ("replace_text", "move_into_place", "delete_file", "keep_copy"):
         change = getattr(folder_module, name)
 
-        def step(*words: Any, change: Any = change) -> Any:
+        def step(*words, change=change):
             if not left[0]:
                 raise Killed
             left[0] -= 1
@@ -151,11 +148,11 @@ def kill_after(patched: pytest.MonkeyPatch, steps: int) -> None:
         patched.setattr(folder_module, name, step)
 
 
-def ago(days: float) -> str:
+def ago(days):
     return f"{datetime.now(UTC) - timedelta(days=days):%Y-%m-%dT%H:%M:%S.%fZ}"
 
 
-def test_a_cooldown_leaves_out_young_files(fake: Any, run: Runs, folder: Path) -> None:
+def test_a_cooldown_leaves_out_young_files(fake, run, folder):
     young, old, gone = fake.add(1), fake.add(2), fake.add(3)
     run(0, "install", young.guid, old.guid, gone.guid)
     renew(young, old)
@@ -174,7 +171,7 @@ def test_a_cooldown_leaves_out_young_files(fake: Any, run: Runs, folder: Path) -
     assert files(folder) == expected(young, old, gone)
 
 
-def test_a_cooldown_leaves_out_what_needs_a_young_mod(fake: Any, run: Runs, folder: Path) -> None:
+def test_a_cooldown_leaves_out_what_needs_a_young_mod(fake, run, folder):
     former, top, other = fake.add(1), fake.add(2, requires=[1]), fake.add(3)
     run(0, "install", top.guid, other.guid)
     before = files(folder)
@@ -192,9 +189,7 @@ def test_a_cooldown_leaves_out_what_needs_a_young_mod(fake: Any, run: Runs, fold
     assert files(folder) == expected(top, other, new, between)
 
 
-def test_a_cooldown_needs_the_time_and_asks_for_no_advice_on_what_it_leaves_out(
-    fake: Any, run: Runs, folder: Path
-) -> None:
+def test_a_cooldown_needs_the_time_and_asks_for_no_advice_on_what_it_leaves_out(fake, run, folder):
     mod = fake.add(1)
     run(0, "install", mod.guid)
     renew(mod)

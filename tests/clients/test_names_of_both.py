@@ -33,7 +33,7 @@ PARTS = [
 @example("NUL .txt")
 @example("../../etc/passwd")
 @example("...")
-def test_both_make_the_same_name(name: str) -> None:
+def test_both_make_the_same_name(name):
     # C-PAGE-61
     named = portable_name(name)
     assert named == names.clean_name(name)

@@ -1,12 +1,8 @@
 """The clients behind a proxy: the environment names it, as for curl and pip. They have one transport."""
 
 import re
-import socket
 import ssl
 from base64 import b64encode
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,11 +21,11 @@ ADDRESS = re.compile(rb"^([A-Z]+) http://mods\.example\.test(?::\d+)?/")
 class ProxyOf(Relay):
     """An HTTP proxy with one server behind it, whatever it is asked for. ``asked`` are the heads of what it read."""
 
-    def __init__(self, port: int) -> None:
-        self.asked: list[bytes] = []
+    def __init__(self, port):
+        self.asked = []
         super().__init__(port)
 
-    def request(self, data: bytes, client: socket.socket) -> bytes | None:
+    def request(self, data, client):
         if data.startswith(b"CONNECT "):
             self.asked.append(data)
             client.sendall(b"HTTP/1.1 200 Connected\r\n\r\n")
@@ -40,7 +36,7 @@ class ProxyOf(Relay):
 
 
 @pytest.fixture(autouse=True)
-def _no_proxy_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_proxy_of_this_machine(monkeypatch):
     for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
@@ -48,13 +44,13 @@ def _no_proxy_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def proxy(fake: Any) -> Iterator[ProxyOf]:
+def proxy(fake):
     proxy = ProxyOf(fake.port)
     yield proxy
     proxy.close()
 
 
-def call(tool: str, url: str) -> int:
+def call(tool, url):
     if tool == "get":
         return getting.main(["--url", url, "search"])
     if tool == "verify":
@@ -62,7 +58,7 @@ def call(tool: str, url: str) -> int:
     return command.main(["--url", url, "key"])
 
 
-def visit(url: str) -> int:
+def visit(url):
     """As modhub-verify calls a service, with the exit codes of modhub-get."""
     try:
         with VerifiedService(url) as service:
@@ -72,13 +68,13 @@ def visit(url: str) -> int:
     return 0
 
 
-def is_reached(code: int) -> bool:
+def is_reached(code):
     assert code in {0, int(ExitCode.UNREACHABLE)}
     return code == 0
 
 
 @pytest.mark.parametrize(("tool", "name"), [("get", "http_proxy"), ("publish", "HTTP_PROXY"), ("verify", "all_proxy")])
-def test_a_proxy_is_used(fake: Any, proxy: ProxyOf, tool: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proxy_is_used(fake, proxy, tool, name, monkeypatch):
     monkeypatch.setenv(name, proxy.endpoint)
     assert is_reached(call(tool, f"http://{HOST}:81/"))
     (head,) = proxy.asked
@@ -87,9 +83,7 @@ def test_a_proxy_is_used(fake: Any, proxy: ProxyOf, tool: str, name: str, monkey
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_proxy_gets_its_credentials_and_the_service_does_not(
-    fake: Any, scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_proxy_gets_its_credentials_and_the_service_does_not(fake, scheme, tmp_path, monkeypatch):
     issued = issue_certificate(tmp_path, HOST)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(issued.certificate, issued.key)
@@ -109,7 +103,7 @@ def test_a_proxy_gets_its_credentials_and_the_service_does_not(
         tunnel.close()
 
 
-def test_no_certificate_of_a_proxy_is_trusted(fake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_certificate_of_a_proxy_is_trusted(fake, tmp_path, monkeypatch):
     issued = issue_certificate(tmp_path, "elsewhere.example.test")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(issued.certificate, issued.key)
@@ -127,7 +121,7 @@ def test_no_certificate_of_a_proxy_is_trusted(fake: Any, tmp_path: Path, monkeyp
 
 
 @pytest.mark.parametrize("excepted", [".example.test", "other, example.test"])
-def test_exceptions_are_called_directly(proxy: ProxyOf, excepted: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exceptions_are_called_directly(proxy, excepted, monkeypatch):
     monkeypatch.setenv("http_proxy", proxy.endpoint)
     monkeypatch.setenv("no_proxy", excepted)
     # No name server knows the host.
@@ -135,7 +129,7 @@ def test_exceptions_are_called_directly(proxy: ProxyOf, excepted: str, monkeypat
     assert proxy.asked == []
 
 
-def test_this_machine_is_called_directly(fake: Any, proxy: ProxyOf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_this_machine_is_called_directly(fake, proxy, monkeypatch):
     monkeypatch.setenv("http_proxy", proxy.endpoint)
     assert is_reached(call("get", f"http://localhost:{fake.port}"))
     assert proxy.asked == []
@@ -143,17 +137,13 @@ def test_this_machine_is_called_directly(fake: Any, proxy: ProxyOf, monkeypatch:
 
 
 @pytest.mark.parametrize("address", ["socks5://127.0.0.1:9", "http://a:x"])
-def test_a_proxy_of_another_kind_is_said(
-    address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_proxy_of_another_kind_is_said(address, monkeypatch, capsys):
     monkeypatch.setenv("http_proxy", address)
     assert call("get", f"http://{HOST}") == ExitCode.WRONG_CALL
     assert "proxy" in capsys.readouterr().err
 
 
-def test_who_cannot_be_reached_is_told_with_the_proxy(
-    fake: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_who_cannot_be_reached_is_told_with_the_proxy(fake, monkeypatch, capsys):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     assert call("get", f"http://{HOST}") == ExitCode.UNREACHABLE
     assert "through the proxy 127.0.0.1:9" in capsys.readouterr().err

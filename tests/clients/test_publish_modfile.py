@@ -5,7 +5,6 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
@@ -48,7 +47,7 @@ WRONG = {
 }
 
 
-def test_a_whole_file_is_right() -> None:
+def test_a_whole_file_is_right():
     # C-OWN-42
     document = tomllib.loads(WHOLE)
     assert find_mistakes(document) == []
@@ -58,7 +57,7 @@ def test_a_whole_file_is_right() -> None:
 
 
 @pytest.mark.parametrize("text", WRONG)
-def test_what_is_wrong_is_named(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_what_is_wrong_is_named(text, tmp_path, monkeypatch, capsys):
     # C-OWN-42: the program and an editor with the schema refuse the same.
     document = tomllib.loads(text)
     assert find_mistakes(document) == [WRONG[text]]
@@ -87,9 +86,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("words", CALLS)
-def test_a_wrong_call_sends_nothing(
-    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
+def test_a_wrong_call_sends_nothing(words, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MODHUB_API_KEY", "mhk_x")
     files = {
@@ -110,7 +107,7 @@ def test_a_wrong_call_sends_nothing(
     assert CALLS[words] in capsys.readouterr().err
 
 
-def test_the_schema_is_there_without_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_the_schema_is_there_without_a_key(tmp_path, monkeypatch, capsys):
     # C-OWN-42
     monkeypatch.delenv("MODHUB_API_KEY", raising=False)
     assert command.main(["schema"]) == client.DONE
@@ -125,13 +122,13 @@ def test_the_schema_is_there_without_a_key(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("line", ["mod 12 code --version 1", "--json mod 12 --publish code"])
-def test_the_code_file_may_follow_options(line: str) -> None:
+def test_the_code_file_may_follow_options(line):
     arguments = command.parse_console_arguments(line.split())
     assert (arguments.mod, arguments.file) == ("12", Path("code"))
 
 
 @pytest.mark.parametrize("line", ["mod 12 code more", "mod mod.toml --imag x"])
-def test_unknown_arguments_are_refused(line: str) -> None:
+def test_unknown_arguments_are_refused(line):
     with pytest.raises(SystemExit) as ended:
         command.parse_console_arguments(line.split())
     assert ended.value.code == client.USAGE_ERROR

@@ -3,14 +3,14 @@
 import importlib
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import modhub
 from modhub.admin import program
-from modhub_testing import TEST_SECRET, Site
+from modhub_testing import TEST_SECRET
 from modhub_testing.mods import OWNER
 from modhub_testing.pages import new_visitor
 
@@ -20,25 +20,23 @@ FILES = re.compile(r"(?s)```(?:python\n# |po\n# |toml\n# |jinja\n\{# )([\w/.]+)(
 
 
 @pytest.fixture
-def author(site: Site) -> Site:
+def author(site):
     """A visitor who has signed in and owns mods."""
     return new_visitor(site, OWNER)
 
 
 @pytest.fixture
-def run_at(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Callable[[str, str], Run]:
+def run_at(tmp_path, capsys, monkeypatch):
     """``run_at(url, storage)("sweep")`` over this database and store: (exit code, what it said)."""
     monkeypatch.setattr(program, "set_up_logging", lambda _ini: None)
     ini = tmp_path / "site.ini"
 
-    def command(*words: str) -> tuple[int, str]:
+    def command(*words):
         code = modhub.admin_main(["-c", str(ini), *words])
         printed = capsys.readouterr()
         return code, printed.out + printed.err
 
-    def begin(url: str, storage: str) -> Run:
+    def begin(url, storage):
         lines = ["[app:main]", "use = egg:modhub", f"modhub.secret = {TEST_SECRET}"]
         lines += [f"sqlalchemy.url = {url}", f"modhub.storage = {storage}"]
         ini.write_text("\n".join(lines) + "\n", "utf-8")
@@ -48,14 +46,14 @@ def run_at(
 
 
 @pytest.fixture
-def run_with_ini(site: Site, run_at: Callable[[str, str], Run]) -> Run:
+def run_with_ini(site, run_at):
     """``run_with_ini("sweep")`` over the site's database and files."""
     settings = site.registry.settings
     return run_at(settings["sqlalchemy.url"], settings["modhub.storage"])
 
 
 @pytest.fixture(scope="session")
-def guide_feature(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def guide_feature(tmp_path_factory):
     """``modhub_bookmarks`` as the guide has it; imported once, since it maps a table."""
     folder = tmp_path_factory.mktemp("guide")
     for name, source in FILES.findall(GUIDE.read_text("utf-8")):

@@ -6,9 +6,8 @@ import json
 import logging
 import re
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import MetaData, select
@@ -16,7 +15,7 @@ from sqlalchemy import MetaData, select
 from modhub.admin.migrate import UNMAPPED
 from modhub.admin.program import Admin, build_admin_parser
 from modhub.audit.models import AuditEntry
-from modhub_testing import Site, Start, stored_files
+from modhub_testing import stored_files
 
 ROOT = Path(__file__).parents[2]
 READING = {
@@ -43,7 +42,7 @@ READING = {
     "verify",
 }
 """Commands that change nothing that anybody sees: nothing to rehearse."""
-EXAMPLES: dict[str, list[str]] = {
+EXAMPLES = {
     "demo": [],
     "game add": ["A game"],
     "game remove": ["A game"],
@@ -88,13 +87,13 @@ ADA = {"email": "ada@example.org", "password": "correct horse battery"}
 Run = Callable[..., tuple[int, str]]
 
 
-def production_includes() -> str:
+def production_includes():
     parser = configparser.RawConfigParser()
     parser.read(ROOT / "production.ini", "utf-8")
     return " ".join(parser["app:main"]["pyramid.includes"].split())
 
 
-def actions_of(parser: argparse.ArgumentParser, words: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+def actions_of(parser, words=()):
     """Each command with its action, and the parser of its other arguments."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -106,22 +105,22 @@ def actions_of(parser: argparse.ArgumentParser, words: tuple[str, ...] = ()) -> 
     yield " ".join(words), parser
 
 
-def has_option(parser: argparse.ArgumentParser, option: str) -> bool:
+def has_option(parser, option):
     return option in parser._option_string_actions
 
 
 @pytest.fixture
-def everything(start: Start) -> Site:
+def everything(start):
     return start(production_includes(), modhub__mail_dir="{folder}/mail")
 
 
 @pytest.fixture
-def run(everything: Site, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(everything, capsys):
     """``run("mod", "list")``: the exit code and what it printed."""
 
     parser = build_admin_parser(everything.config)
 
-    def command(*words: str) -> tuple[int, str]:
+    def command(*words):
         capsys.readouterr()
         arguments = parser.parse_args(["-c", "unused", *words])
         code = arguments.run(Admin(everything.config), arguments)
@@ -130,14 +129,14 @@ def run(everything: Site, capsys: pytest.CaptureFixture[str]) -> Run:
     return command
 
 
-def contents(site: Site, metadata: MetaData) -> tuple[Any, ...]:
+def contents(site, metadata):
     """Every row of every table, and every file."""
     with site.databases.readonly_engine.connect() as connection:
         rows = {table.name: sorted(map(repr, connection.execute(select(table)))) for table in metadata.sorted_tables}
     return rows, sorted((str(path), path.read_bytes()) for path in stored_files(site))
 
 
-def test_every_command_that_changes_something_has_a_dry_run(everything: Site) -> None:
+def test_every_command_that_changes_something_has_a_dry_run(everything):
     # C-RUN-23
     commands = dict(actions_of(build_admin_parser(everything.config)))
     with_dry_run = {name for name, parser in commands.items() if has_option(parser, "--dry-run")}
@@ -147,7 +146,7 @@ def test_every_command_that_changes_something_has_a_dry_run(everything: Site) ->
     assert asking == {"account delete", "advisory withdraw", "build remove", "mod delete"}
 
 
-def operator_entries(site: Site) -> int:
+def operator_entries(site):
     """How many entries of the audit trail name the operator."""
     with site.databases.readonly_session() as session:
         return session.query(AuditEntry).where(AuditEntry.actor_kind == "operator").count()
@@ -155,9 +154,7 @@ def operator_entries(site: Site) -> int:
 
 @pytest.mark.parametrize("dialect", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
 @pytest.mark.slow
-def test_a_dry_run_changes_nothing(
-    everything: Site, run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_dry_run_changes_nothing(everything, run, tmp_path, caplog):
     # C-RUN-23, C-AUD-1
     metadata = MetaData()
     # What search is made of is not scanned, and follows the mods.
@@ -191,7 +188,7 @@ def test_a_dry_run_changes_nothing(
 
 
 @pytest.mark.slow
-def test_every_list_is_json_for_programs(everything: Site, run: Run) -> None:
+def test_every_list_is_json_for_programs(everything, run):
     # C-RUN-24
     assert run("demo")[0] == 0
     commands = dict(actions_of(build_admin_parser(everything.config)))
@@ -208,9 +205,7 @@ def test_every_list_is_json_for_programs(everything: Site, run: Run) -> None:
         assert all(isinstance(document, dict) for document in documents), name
 
 
-def test_a_number_that_no_database_can_look_for_is_a_wrong_argument(
-    everything: Site, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_number_that_no_database_can_look_for_is_a_wrong_argument(everything, capsys):
     parser = build_admin_parser(everything.config)
     commands = {
         "evidence": ["NUMBER", "folder"],
@@ -230,7 +225,7 @@ def test_a_number_that_no_database_can_look_for_is_a_wrong_argument(
     assert [name for name, each in parsers.items() if any(action.type is int for action in each._actions)] == []
 
 
-def test_help_ends_with_examples_that_are_right_calls(everything: Site) -> None:
+def test_help_ends_with_examples_that_are_right_calls(everything):
     parser = build_admin_parser(everything.config)
     (commands,) = [action.choices for action in parser._actions if action.dest == "command"]
     for name, command in everything.declarations.commands.items():
@@ -244,7 +239,7 @@ def test_help_ends_with_examples_that_are_right_calls(everything: Site) -> None:
     assert "mod delete" not in hide
 
 
-def test_wrong_words_are_usage_errors(everything: Site, run: Run) -> None:
+def test_wrong_words_are_usage_errors(everything, run):
     for words in (
         ["audit", "list", "--actor", "nope 7"],
         ["audit", "list", "--since", "soon"],

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from sqlalchemy import select, text, update
@@ -18,7 +17,7 @@ from modhub.catalogue.models import Asset
 from modhub.db import now
 from modhub.plugins.events import AccountDeleted
 from modhub.web.request import act_for_request
-from modhub_testing import TEST_ACCOUNTS, Site, Start
+from modhub_testing import TEST_ACCOUNTS
 from modhub_testing.mods import mod_address, new_mod, notes_of_mod, published_mod, upload_asset
 from modhub_testing.workers import run_worker
 
@@ -29,17 +28,17 @@ Deed = tuple[str, str, str]
 
 
 @pytest.fixture
-def command(site: Site, capsys: pytest.CaptureFixture[str]) -> Command:
+def command(site, capsys):
     """``command("audit", "list")``: the exit code and what it printed."""
 
-    def run(*arguments: str) -> tuple[int, str]:
+    def run(*arguments):
         capsys.readouterr()
         return run_command(site.config, ["-c", "x.ini", *arguments]), capsys.readouterr().out
 
     return run
 
 
-def deeds(site: Site) -> list[Deed]:
+def deeds(site):
     """Who did what to what."""
     with site.databases.readonly_session() as session:
         return [
@@ -52,7 +51,7 @@ def deeds(site: Site) -> list[Deed]:
         ]
 
 
-def personal_parts(site: Site) -> list[tuple[str, str | None, str | None]]:
+def personal_parts(site):
     """The actor, the address and the name of each entry that has one of these."""
     with site.databases.readonly_session() as session:
         return [
@@ -62,7 +61,7 @@ def personal_parts(site: Site) -> list[tuple[str, str | None, str | None]]:
         ]
 
 
-def test_deeds_of_owners_are_recorded(site: Site) -> None:
+def test_deeds_of_owners_are_recorded(site):
     # C-AUD-1
     site.extra_environ = {**site.extra_environ, "REMOTE_ADDR": "192.0.2.7"}
     owner = site.as_account(7)
@@ -92,7 +91,7 @@ def test_deeds_of_owners_are_recorded(site: Site) -> None:
 
 
 @pytest.mark.postgres
-def test_only_what_is_committed_is_logged(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+def test_only_what_is_committed_is_logged(site, caplog):
     # C-AUD-1
     caplog.set_level("INFO", "modhub.security")
     mod = published_mod(site)
@@ -122,7 +121,7 @@ def test_only_what_is_committed_is_logged(site: Site, caplog: pytest.LogCaptureF
     ]
 
 
-def test_deeds_of_keys_and_operators_are_recorded(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deeds_of_keys_and_operators_are_recorded(start, monkeypatch):
     # C-AUD-1
     monkeypatch.setenv("SUDO_USER", "grace")
     monkeypatch.setenv("SSH_CONNECTION", "2001:db8::7 5000 192.0.2.1 22")
@@ -161,7 +160,7 @@ def test_deeds_of_keys_and_operators_are_recorded(start: Start, monkeypatch: pyt
     assert {part for part in personal_parts(site) if part[2]} == {("operator", "2001:db8::7", "grace")}
 
 
-def fill(site: Site, count: int = 5) -> None:
+def fill(site, count=5):
     """Entries of account 7, each with a personal part."""
     site.extra_environ = {**site.extra_environ, "REMOTE_ADDR": "192.0.2.7"}
     for _ in range(count):
@@ -169,7 +168,7 @@ def fill(site: Site, count: int = 5) -> None:
 
 
 @pytest.mark.postgres
-def test_what_is_personal_is_erased_after_days(site: Site) -> None:
+def test_what_is_personal_is_erased_after_days(site):
     # C-AUD-3
     fill(site)
     ids = select(AuditEntry.id).order_by(AuditEntry.id).limit(3)
@@ -182,7 +181,7 @@ def test_what_is_personal_is_erased_after_days(site: Site) -> None:
 
 
 @pytest.mark.postgres
-def test_a_deleted_account_leaves_nothing_personal(site: Site) -> None:
+def test_a_deleted_account_leaves_nothing_personal(site):
     # C-AUD-3
     fill(site, 2)
     new_mod(site, owner=8)
@@ -196,7 +195,7 @@ def test_a_deleted_account_leaves_nothing_personal(site: Site) -> None:
 
 
 @pytest.mark.postgres
-def test_nobody_waits_for_a_writer(site: Site, dialect: str) -> None:
+def test_nobody_waits_for_a_writer(site, dialect):
     # C-AUD-4
     if dialect == "sqlite":
         pytest.skip("one writer at a time, whatever it writes")
@@ -213,7 +212,7 @@ def test_nobody_waits_for_a_writer(site: Site, dialect: str) -> None:
     assert [action for _, action, _ in deeds(site)] == ["slow deed", "fast deed"]
 
 
-def test_all_entries_are_exported(site: Site, command: Command) -> None:
+def test_all_entries_are_exported(site, command):
     # C-AUD-5
     with site.databases.write_session.begin() as session:
         for number in range(1201):
@@ -223,7 +222,7 @@ def test_all_entries_are_exported(site: Site, command: Command) -> None:
 
 
 @pytest.mark.postgres
-def test_the_list_finds_entries(site: Site, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_list_finds_entries(site, command, monkeypatch):
     # C-AUD-5
     monkeypatch.setenv("SUDO_USER", "grace")
     site.extra_environ = {**site.extra_environ, "REMOTE_ADDR": "192.0.2.7"}
@@ -231,7 +230,7 @@ def test_the_list_finds_entries(site: Site, command: Command, monkeypatch: pytes
     new_mod(site, owner=8)
     command("mod", "hide", str(mod["id"]))
 
-    def listed(*options: str) -> list[Any]:
+    def listed(*options):
         code, output = command("audit", "list", "--json", *options)
         assert code == 0
         return [json.loads(line) for line in output.splitlines()]
@@ -253,7 +252,7 @@ def test_the_list_finds_entries(site: Site, command: Command, monkeypatch: pytes
     assert command("audit", "list", "--actor", "key none") == (0, "No matching entries.\n")
 
 
-def test_lines_have_no_control_characters(site: Site, command: Command) -> None:
+def test_lines_have_no_control_characters(site, command):
     with site.databases.write_session.begin() as session:
         record(session, "deed", "thing", "\x1b[31mred\x9b\n2 lies", version="ü\u202e")
     output = command("audit", "list")[1]

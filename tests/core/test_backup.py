@@ -4,15 +4,14 @@ import errno
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import psycopg
 import pytest
-from sqlalchemy import JSON, Boolean, Connection, Integer, LargeBinary, MetaData, Table, insert, inspect, select, text
+from sqlalchemy import JSON, Boolean, Integer, LargeBinary, MetaData, insert, inspect, select, text
 
 import modhub
 from modhub.admin import backup, migrate, restore
@@ -29,10 +28,9 @@ from modhub.db.changes import Generation
 from modhub.plugins.declarations import Migrations
 from modhub_downloads.models import DaySalt
 from modhub_downloads.worker import DownloadWriter
-from modhub_testing import TEST_ACCOUNTS, TEST_SECRET, Site, Start, stored_files
-from modhub_testing.databases import TemplateDatabases
+from modhub_testing import TEST_ACCOUNTS, TEST_SECRET, stored_files
 from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
-from modhub_testing.postgres import PORT, PostgresServer
+from modhub_testing.postgres import PORT
 
 pytestmark = pytest.mark.slow
 
@@ -45,11 +43,11 @@ NewUrl = Callable[[str], str]
 
 
 @pytest.fixture
-def new_url(template_databases: TemplateDatabases, tmp_path: Path) -> Iterator[NewUrl]:
+def new_url(template_databases, tmp_path):
     """``new_url(dialect)`` is the address of a database without a table."""
-    made: list[str] = []
+    made = []
 
-    def begin(dialect: str) -> str:
+    def begin(dialect):
         made.append(template_databases.new(dialect, None, tmp_path / f"place-{len(made)}.sqlite"))
         return made[-1]
 
@@ -59,22 +57,22 @@ def new_url(template_databases: TemplateDatabases, tmp_path: Path) -> Iterator[N
 
 
 @pytest.fixture
-def place(start: Start, dialect: str, new_url: NewUrl) -> Callable[[], Site]:
+def place(start, dialect, new_url):
     """``place()`` is an application over an empty database and an empty file store of its own."""
     return lambda: start(url=new_url(dialect), modhub__base_url="https://new.example.org")
 
 
 @pytest.fixture
-def site(start: Start) -> Site:
+def site(start):
     """With the tables of its own features: a restore wants all that there are named."""
     return start(fresh=True)
 
 
-def run(site: Site, *words: object) -> int:
+def run(site, *words):
     return admin.run_command(site.config, ["-c", "my.ini", *map(str, words)])
 
 
-def spoil(path: Path) -> None:
+def spoil(path):
     """Change a byte in the middle."""
     path.chmod(0o600)
     content = bytearray(path.read_bytes())
@@ -82,17 +80,17 @@ def spoil(path: Path) -> None:
     path.write_bytes(content)
 
 
-def files_of(folder: Path) -> list[Path]:
+def files_of(folder):
     return sorted(path for path in (folder / "files").rglob("*") if path.is_file())
 
 
-def feed(site: Site) -> str:
+def feed(site):
     with site.databases.readonly_session() as session:
         return session.scalars(select(Generation.feed)).one()
 
 
 @pytest.mark.postgres
-def test_a_backup_becomes_an_installation_elsewhere(site: Site, place: Any, tmp_path: Path, capsys: Any) -> None:
+def test_a_backup_becomes_an_installation_elsewhere(site, place, tmp_path, capsys):
     # C-RUN-16, C-RUN-17, C-RUN-18, C-MOD-2
     mod = published_mod(site, title="Searched")
     upload_asset(site, mod, "code", b"two", version="2")
@@ -120,7 +118,7 @@ def test_a_backup_becomes_an_installation_elsewhere(site: Site, place: Any, tmp_
         run(other, "restore", folder)
 
 
-def plain_text(folder: Path, dialect: str) -> bytes:
+def plain_text(folder, dialect):
     """A dump as it can be searched: that of PostgreSQL is compressed."""
     if dialect == "sqlite":
         return (folder / DUMP).read_bytes()
@@ -128,7 +126,7 @@ def plain_text(folder: Path, dialect: str) -> bytes:
 
 
 @pytest.mark.postgres
-def test_no_row_is_in_it_that_no_backup_may_hold(start: Start, dialect: str, tmp_path: Path) -> None:
+def test_no_row_is_in_it_that_no_backup_may_hold(start, dialect, tmp_path):
     # C-DL-3, C-RUN-16. Also of a feature that the ini no longer names.
     site = start(f"{TEST_ACCOUNTS} modhub_downloads")
     mod = published_mod(site, title="Kept")
@@ -147,7 +145,7 @@ def test_no_row_is_in_it_that_no_backup_may_hold(start: Start, dialect: str, tmp
         assert "modhub_downloads" in read_manifest(tmp_path / str(number)).revisions
 
 
-def test_a_damaged_or_unfinished_backup_is_refused_in_one_sentence(site: Site, place: Any, tmp_path: Path) -> None:
+def test_a_damaged_or_unfinished_backup_is_refused_in_one_sentence(site, place, tmp_path):
     # C-RUN-17
     published_mod(site)
     whole, other = tmp_path / "made", place()
@@ -156,7 +154,7 @@ def test_a_damaged_or_unfinished_backup_is_refused_in_one_sentence(site: Site, p
     elsewhere = (
         (whole / "manifest.json").read_text("utf-8").replace(f"{file.parent.name}{file.name}", "../../../passwd")
     )
-    damages: dict[str, Callable[[Path], Any]] = {
+    damages = {
         "dump": lambda folder: spoil(folder / DUMP),
         "file": lambda folder: spoil(files_of(folder)[0]),
         "missing file": lambda folder: files_of(folder)[0].unlink(),
@@ -177,9 +175,7 @@ def test_a_damaged_or_unfinished_backup_is_refused_in_one_sentence(site: Site, p
 
 
 @pytest.mark.postgres
-def test_a_place_that_is_in_use_or_another_kind_is_refused(
-    start: Start, dialect: str, place: Any, tmp_path: Path, new_url: NewUrl
-) -> None:
+def test_a_place_that_is_in_use_or_another_kind_is_refused(start, dialect, place, tmp_path, new_url):
     # C-RUN-17
     site = start(fresh=True)
     published_mod(site)
@@ -201,7 +197,7 @@ def test_a_place_that_is_in_use_or_another_kind_is_refused(
 
 
 @pytest.mark.postgres
-def test_a_restored_database_is_not_served_before_it_is_prepared(site: Site, place: Any, tmp_path: Path) -> None:
+def test_a_restored_database_is_not_served_before_it_is_prepared(site, place, tmp_path):
     # C-RUN-18
     mod, folder = published_mod(site), tmp_path / "made"
     assert run(site, "backup", folder) == 0
@@ -221,7 +217,7 @@ def test_a_restored_database_is_not_served_before_it_is_prepared(site: Site, pla
 
 
 @pytest.fixture
-def feature(tmp_path: Path) -> Migrations:
+def feature(tmp_path):
     """A feature with a table, which a second revision gives a column."""
     versions = tmp_path / "feature" / "versions"
     versions.mkdir(parents=True)
@@ -238,9 +234,7 @@ def feature(tmp_path: Path) -> Migrations:
 
 
 @pytest.mark.postgres
-def test_a_backup_of_an_older_schema_is_restored_and_read(
-    start: Start, dialect: str, new_url: NewUrl, feature: Migrations, tmp_path: Path
-) -> None:
+def test_a_backup_of_an_older_schema_is_restored_and_read(start, dialect, new_url, feature, tmp_path):
     # C-RUN-17
     site, folder = start(fresh=True), tmp_path / "made"
     with migrate.migration_lock(site.databases) as connection:
@@ -262,13 +256,13 @@ def test_a_backup_of_an_older_schema_is_restored_and_read(
 
 
 @pytest.mark.postgres
-def test_files_that_are_deleted_while_a_backup_runs_stay_for_it(site: Site, tmp_path: Path, monkeypatch: Any) -> None:
+def test_files_that_are_deleted_while_a_backup_runs_stay_for_it(site, tmp_path, monkeypatch):
     # C-RUN-6, C-RUN-16
     mods = [published_mod(site) for _ in range(3)]
     store = site.find_service(BlobStore)
     open_blob, opened = store.open, []
 
-    def delete_all_first(key: str, size: int, sha256: str) -> Any:
+    def delete_all_first(key, size, sha256):
         if not opened:
             for mod in mods:
                 site.as_account(OWNER).delete(mod_address(mod), status=204)
@@ -283,7 +277,7 @@ def test_files_that_are_deleted_while_a_backup_runs_stay_for_it(site: Site, tmp_
     assert maintenance.sweep(site.databases, store, 0) == (3, 0)
 
 
-def test_each_night_adds_only_its_new_files_and_no_damage_spreads(site: Site, tmp_path: Path) -> None:
+def test_each_night_adds_only_its_new_files_and_no_damage_spreads(site, tmp_path):
     # C-RUN-45
     for number in range(2):
         upload_asset(site, published_mod(site), "code", bytes([number]) * 1000, version="2")
@@ -300,7 +294,7 @@ def test_each_night_adds_only_its_new_files_and_no_damage_spreads(site: Site, tm
     assert run(site, "backup", "--verify", third) == 0
 
 
-def test_a_file_that_the_store_lost_is_named_and_the_rest_is_saved(site: Site, tmp_path: Path, capsys: Any) -> None:
+def test_a_file_that_the_store_lost_is_named_and_the_rest_is_saved(site, tmp_path, capsys):
     # C-RUN-16, C-RUN-45
     for _ in range(2):
         published_mod(site)
@@ -320,9 +314,7 @@ def test_a_file_that_the_store_lost_is_named_and_the_rest_is_saved(site: Site, t
     assert keys[1] not in said
 
 
-def test_nothing_is_made_ready_while_the_ini_lacks_a_feature(
-    start: Start, new_url: NewUrl, dialect: str, tmp_path: Path
-) -> None:
+def test_nothing_is_made_ready_while_the_ini_lacks_a_feature(start, new_url, dialect, tmp_path):
     # C-RUN-18
     full = start(f"{TEST_ACCOUNTS} modhub_tags", fresh=True)
     assert run(full, "backup", tmp_path / "made") == 0
@@ -334,13 +326,11 @@ def test_nothing_is_made_ready_while_the_ini_lacks_a_feature(
         run(less, "restored")
 
 
-def test_a_full_disk_leaves_one_sentence_and_nothing_that_is_taken_for_a_backup(
-    site: Site, tmp_path: Path, monkeypatch: Any
-) -> None:
+def test_a_full_disk_leaves_one_sentence_and_nothing_that_is_taken_for_a_backup(site, tmp_path, monkeypatch):
     # C-RUN-16
     published_mod(site)
 
-    def full(*_: object) -> None:
+    def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patch:
@@ -365,7 +355,7 @@ postgresql = pytest.mark.parametrize("dialect", ["postgresql"])
 
 
 @postgresql
-def test_what_others_have_in_the_database_is_left_out(site: Site, place: Any, tmp_path: Path) -> None:
+def test_what_others_have_in_the_database_is_left_out(site, place, tmp_path):
     # C-RUN-16
     with site.databases.write_engine.begin() as connection:
         connection.execute(text("DROP EXTENSION pg_trgm CASCADE"))  # nor is there always ours
@@ -380,9 +370,7 @@ def test_what_others_have_in_the_database_is_left_out(site: Site, place: Any, tm
 
 
 @postgresql
-def test_the_password_is_on_no_command_line(
-    site: Site, postgres: PostgresServer, tmp_path: Path, monkeypatch: Any
-) -> None:
+def test_the_password_is_on_no_command_line(site, postgres, tmp_path, monkeypatch):
     # C-RUN-16
     program = tmp_path / "bin" / "pg_dump"
     program.parent.mkdir()
@@ -410,9 +398,7 @@ def test_the_password_is_on_no_command_line(
         ),
     ],
 )
-def test_a_program_that_is_missing_or_too_old_is_one_sentence(
-    site: Site, tmp_path: Path, monkeypatch: Any, program: str, sentence: str
-) -> None:
+def test_a_program_that_is_missing_or_too_old_is_one_sentence(site, tmp_path, monkeypatch, program, sentence):
     # C-RUN-16
     (tmp_path / "bin").mkdir()
     if program:
@@ -424,9 +410,7 @@ def test_a_program_that_is_missing_or_too_old_is_one_sentence(
 
 
 @postgresql
-def test_a_role_that_may_not_create_a_database_verifies_what_it_can(
-    start: Start, postgres: PostgresServer, tmp_path: Path, capsys: Any
-) -> None:
+def test_a_role_that_may_not_create_a_database_verifies_what_it_can(start, postgres, tmp_path, capsys):
     # C-RUN-16
     site = start()
     assert run(site, "backup", tmp_path / "made") == 0
@@ -439,14 +423,14 @@ def test_a_role_that_may_not_create_a_database_verifies_what_it_can(
     assert "is whole by its digests and its list. It was not loaded" in capsys.readouterr().out
 
 
-def value_for(column: Any, row: int) -> Any:
+def value_for(column, row):
     """A value that another database could get wrong; every third row has NULL where it may."""
     if isinstance(column.type, Integer) and (column.foreign_keys or column.primary_key):
         return row
     return None if column.nullable and row == 3 else value_of_type(column, row)
 
 
-def value_of_type(column: Any, row: int) -> Any:
+def value_of_type(column, row):
     if isinstance(column.type, Boolean):
         return row % 2 == 0
     if isinstance(column.type, JSON):
@@ -460,7 +444,7 @@ def value_of_type(column: Any, row: int) -> Any:
     return f"{row}{TEXT}"[:length]
 
 
-def reflected(connection: Connection) -> list[Table]:
+def reflected(connection):
     """The tables as the database has them, not as models say."""
     names = Base.metadata.tables.keys() & set(inspect(connection).get_table_names())
     metadata = MetaData()
@@ -468,7 +452,7 @@ def reflected(connection: Connection) -> list[Table]:
     return [table for table in metadata.sorted_tables if table.name in names]
 
 
-def fill(databases: Databases) -> None:
+def fill(databases):
     """Three rows in every table, whatever tables there are."""
     with databases.write_engine.begin() as connection:
         tables = reflected(connection)
@@ -480,7 +464,7 @@ def fill(databases: Databases) -> None:
             connection.execute(insert(table), rows)
 
 
-def rows_of(databases: Databases) -> dict[str, list[Any]]:
+def rows_of(databases):
     with databases.readonly_engine.connect() as connection:
         return {
             table.name: [tuple(row) for row in connection.execute(select(table).order_by(*table.primary_key.columns))]
@@ -489,7 +473,7 @@ def rows_of(databases: Databases) -> dict[str, list[Any]]:
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-def test_every_row_moves_from_sqlite_to_postgresql(start: Start, new_url: NewUrl) -> None:
+def test_every_row_moves_from_sqlite_to_postgresql(start, new_url):
     # C-RUN-17, C-MOD-2
     site, target = start(FEATURES), Databases(new_url("postgresql"))
     fill(site.databases)
@@ -503,7 +487,7 @@ def test_every_row_moves_from_sqlite_to_postgresql(start: Start, new_url: NewUrl
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-def test_a_moved_installation_goes_on_where_it_was(start: Start, new_url: NewUrl, tmp_path: Path) -> None:
+def test_a_moved_installation_goes_on_where_it_was(start, new_url, tmp_path):
     # C-RUN-17
     site = start(fresh=True)
     mod, url = published_mod(site, title="Moved"), new_url("postgresql")
@@ -523,12 +507,12 @@ def test_a_moved_installation_goes_on_where_it_was(start: Start, new_url: NewUrl
 
 
 @pytest.mark.postgres
-def test_a_restore_that_was_killed_is_run_again(site: Site, place: Any, tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_restore_that_was_killed_is_run_again(site, place, tmp_path, monkeypatch):
     # C-RUN-17
     mod, folder, other = published_mod(site), tmp_path / "made", place()
     assert run(site, "backup", folder) == 0
 
-    def killed(*_: object) -> None:
+    def killed(*_):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:

@@ -10,26 +10,26 @@ from pathlib import Path
 import pytest
 
 from modhub.base.errors import ApiError
-from modhub.blobs import Blob, LocalStore, checksum_cache
+from modhub.blobs import LocalStore, checksum_cache
 from modhub_testing import count_open_files
 from modhub_testing.blob_store_rules import CONTENT, BlobStoreSuite
 
 
-def place(root: Path, key: str) -> Path:
+def place(root, key):
     return root / key[:2] / key[2:]
 
 
-def files(root: Path) -> list[Path]:
+def files(root):
     return [path for path in root.rglob("*") if path.is_file()]
 
 
-def published(store: LocalStore, content: bytes = CONTENT) -> Blob:
+def published(store, content=CONTENT):
     blob = store.stage(io.BytesIO(content), len(content))
     store.publish(blob.key)
     return blob
 
 
-def failing(code: int):
+def failing(code):
     def fail(*_args, **_keywords):
         raise OSError(code, os.strerror(code), "/secret/path")
 
@@ -38,23 +38,23 @@ def failing(code: int):
 
 class TestLocalStoreSuite(BlobStoreSuite):
     @pytest.fixture(autouse=True)
-    def root(self, tmp_path: Path) -> None:
+    def root(self, tmp_path):
         self.path = tmp_path / "files"
 
-    def make_store(self) -> LocalStore:
+    def make_store(self):
         return LocalStore(self.path)
 
-    def overwrite(self, store: LocalStore, key: str, content: bytes) -> None:
+    def overwrite(self, store, key, content):
         place(self.path, key).write_bytes(content)
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def root(tmp_path):
     return tmp_path / "files"
 
 
 @pytest.fixture
-def store(root: Path) -> LocalStore:
+def store(root):
     return LocalStore(root)
 
 
@@ -179,12 +179,12 @@ def test_a_store_that_is_away_is_one_line_for_all_files(store, root, caplog):
     assert caplog.messages == ["ALARM: the file store is not available: No such file or directory"]
 
 
-def later(monkeypatch, seconds: float = 3.0) -> None:
+def later(monkeypatch, seconds=3.0):
     now = time.time_ns
     monkeypatch.setattr(checksum_cache.time, "time_ns", lambda: now() + int(seconds * 1e9))
 
 
-def counted(monkeypatch) -> list[int]:
+def counted(monkeypatch):
     hashed = []
     digest = hashlib.file_digest
 

@@ -5,19 +5,17 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import timedelta
-from typing import Any
 
 import psycopg
 import pytest
 from sqlalchemy import make_url, select, update
 
-from modhub.blobs import Blob, BlobStore, maintenance
+from modhub.blobs import BlobStore, maintenance
 from modhub.blobs.models import StoredBlob, create_blob_row
 from modhub.db import bulk, now
-from modhub_testing import Site, stored_files
+from modhub_testing import stored_files
 from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
 
 pytestmark = pytest.mark.postgres
@@ -25,7 +23,7 @@ pytestmark = pytest.mark.postgres
 AGE = 3 * 24 * 3600
 
 
-def age(site: Site) -> None:
+def age(site):
     """All that lies in the store, and all that is trash, is three days old."""
     for path in stored_files(site):
         os.utime(path, (time.time() - AGE, time.time() - AGE))
@@ -34,20 +32,20 @@ def age(site: Site) -> None:
         session.execute(update(StoredBlob).where(StoredBlob.trashed_at.is_not(None)).values(trashed_at=old))
 
 
-def orphan(site: Site, content: bytes = b"orphan", *, publish: bool = True) -> Blob:
+def orphan(site, content=b"orphan", *, publish=True):
     store = site.find_service(BlobStore)
-    blob: Blob = store.stage(io.BytesIO(content), 1000)
+    blob = store.stage(io.BytesIO(content), 1000)
     if publish:
         store.publish(blob.key)
     return blob
 
 
-def keys(site: Site) -> set[str]:
+def keys(site):
     listed = site.find_service(BlobStore).keys()
     return {key for key, _ in listed}
 
 
-def is_locked(site: Site) -> bool:
+def is_locked(site):
     """Whether nobody can write the row of a blob just now."""
     url = make_url(str(site.registry.settings["sqlalchemy.url"]))
     try:
@@ -64,16 +62,16 @@ def is_locked(site: Site) -> bool:
 
 
 @pytest.fixture
-def store_calls(site: Site, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
+def store_calls(site, monkeypatch):
     """What the sweep asks of the store, and whether blobs were locked then."""
     store, seen = site.find_service(BlobStore), []
     remove, walk = store.delete, store.keys
 
-    def deleting(key: str) -> None:
+    def deleting(key):
         seen.append((key, is_locked(site)))
         remove(key)
 
-    def walking() -> Iterator[tuple[str, float]]:
+    def walking():
         for entry in walk():
             seen.append(("walk", is_locked(site)))
             yield entry
@@ -83,9 +81,7 @@ def store_calls(site: Site, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, 
     return seen
 
 
-def test_by_default_no_file_is_looked_for_or_removed_under_a_lock(
-    site: Site, store_calls: list[tuple[str, bool]]
-) -> None:
+def test_by_default_no_file_is_looked_for_or_removed_under_a_lock(site, store_calls):
     # C-RUN-6
     mod = published_mod(site)
     upload_asset(site, mod, "code", b"two", version="2")
@@ -101,7 +97,7 @@ def test_by_default_no_file_is_looked_for_or_removed_under_a_lock(
     assert site.get(mod_address(mod, "download")).body == b"two"
 
 
-def test_a_dry_run_counts_what_a_sweep_would_remove_at_that_age(site: Site) -> None:
+def test_a_dry_run_counts_what_a_sweep_would_remove_at_that_age(site):
     # C-RUN-23
     mod = published_mod(site)
     upload_asset(site, mod, "code", b"two", version="2")
@@ -118,7 +114,7 @@ def test_a_dry_run_counts_what_a_sweep_would_remove_at_that_age(site: Site) -> N
     assert [maintenance.sweep(*place, seconds) for seconds in (2 * AGE, AGE // 2, 0)] == [(0, 0), (1, 1), (1, 2)]
 
 
-def test_young_orphans_go_under_the_lock_and_nothing_else_does(site: Site, store_calls: list[tuple[str, bool]]) -> None:
+def test_young_orphans_go_under_the_lock_and_nothing_else_does(site, store_calls):
     mod = published_mod(site)
     upload_asset(site, mod, "code", b"two", version="2")
     left = [orphan(site).key, orphan(site, publish=False).key]
@@ -128,7 +124,7 @@ def test_young_orphans_go_under_the_lock_and_nothing_else_does(site: Site, store
 
 
 @pytest.mark.parametrize("older_than", [0, maintenance.GRACE_SECONDS])
-def test_what_is_published_and_not_yet_committed_is_waited_for(site: Site, older_than: int) -> None:
+def test_what_is_published_and_not_yet_committed_is_waited_for(site, older_than):
     store, databases = site.find_service(BlobStore), site.databases
     with databases.write_session.begin() as session:
         blob = orphan(site, publish=False)
@@ -137,7 +133,7 @@ def test_what_is_published_and_not_yet_committed_is_waited_for(site: Site, older
         store.publish(blob.key)
         for path in stored_files(site):
             os.utime(path, (time.time() - AGE, time.time() - AGE))
-        taken: list[Any] = []
+        taken = []
         thread = threading.Thread(target=lambda: taken.append(maintenance.sweep(databases, store, older_than)))
         thread.start()
         thread.join(0.3)
@@ -148,7 +144,7 @@ def test_what_is_published_and_not_yet_committed_is_waited_for(site: Site, older
     assert store.verify(blob.key, blob.size, blob.sha256) is None
 
 
-def commit(site: Site, blob: Blob) -> None:
+def commit(site, blob):
     """What an upload does at its end: the row, then the file."""
     with site.databases.write_session.begin() as session:
         create_blob_row(session, blob)
@@ -156,16 +152,14 @@ def commit(site: Site, blob: Blob) -> None:
         site.find_service(BlobStore).publish(blob.key)
 
 
-def sweep_during_an_upload(
-    site: Site, monkeypatch: pytest.MonkeyPatch, *, after_lock: bool, older_than: int = maintenance.GRACE_SECONDS
-) -> None:
+def sweep_during_an_upload(site, monkeypatch, *, after_lock, older_than=maintenance.GRACE_SECONDS):
     """Sweep while an upload commits, just before or after writers are locked out: its file stays, an orphan goes."""
     blob, lost = orphan(site, publish=False), orphan(site)
     age(site)
     block_row_writers = maintenance._block_row_writers
 
     @contextmanager
-    def with_upload(databases: Any) -> Iterator[Any]:
+    def with_upload(databases):
         if not after_lock:
             commit(site, blob)
         with block_row_writers(databases) as session:
@@ -181,22 +175,22 @@ def sweep_during_an_upload(
 
 
 @pytest.mark.parametrize("older_than", [0, maintenance.GRACE_SECONDS])
-def test_what_is_committed_after_the_walk_stays(site: Site, monkeypatch: pytest.MonkeyPatch, older_than: int) -> None:
+def test_what_is_committed_after_the_walk_stays(site, monkeypatch, older_than):
     sweep_during_an_upload(site, monkeypatch, after_lock=False, older_than=older_than)
 
 
-def test_what_is_committed_after_the_lock_stays(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_committed_after_the_lock_stays(site, monkeypatch):
     """An upload of just now that looks old, since the file server's clock is behind."""
     sweep_during_an_upload(site, monkeypatch, after_lock=True)
 
 
-def test_an_upload_that_loses_its_file_is_refused(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_upload_that_loses_its_file_is_refused(site, monkeypatch):
     """At the age of 0 a sweep may take what is staged; then the upload's row is not written."""
     mod = published_mod(site)
     store = site.find_service(BlobStore)
     publish = store.publish
 
-    def late(key: str) -> None:
+    def late(key):
         store.delete(key)
         publish(key)
 
@@ -208,20 +202,19 @@ def test_an_upload_that_loses_its_file_is_refused(site: Site, monkeypatch: pytes
         assert list(maintenance.blob_damage(session, store)) == []
 
 
-def test_what_is_replaced_while_files_are_read_is_no_damage(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_replaced_while_files_are_read_is_no_damage(site, monkeypatch):
     mod = published_mod(site)
     store = site.find_service(BlobStore)
     look = store.verify
-    acts: list[Callable[[], Any]] = [
+    acts = [
         lambda: upload_asset(site, mod, "code", b"two", version="2"),
         lambda: maintenance.sweep(site.databases, store, 0),
     ]
 
-    def late(key: str, size: int, sha256: str) -> str | None:
+    def late(key, size, sha256):
         while acts:
             acts.pop(0)()
-        damage: str | None = look(key, size, sha256)
-        return damage
+        return look(key, size, sha256)
 
     monkeypatch.setattr(store, "verify", late)
     with site.databases.readonly_session() as session:
@@ -232,7 +225,7 @@ def test_what_is_replaced_while_files_are_read_is_no_damage(site: Site, monkeypa
         assert [sentence for _, sentence in maintenance.blob_damage(session, store)] == ["It is missing."]
 
 
-def test_more_than_a_batch(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_than_a_batch(site, monkeypatch):
     mod = published_mod(site)
     for at in range(5):
         upload_asset(site, mod, "code", version=f"v{at}")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from modhub.base.errors import ApiError, storage_refused, storage_unreachable
+from modhub.base.errors import storage_refused, storage_unreachable
 from modhub.blobs.operator_reasons import operator_sentence
 from modhub.blobs.store import StoreTrouble
 
@@ -15,8 +15,8 @@ from modhub.blobs.store import StoreTrouble
         (ValueError("a detail of ours"), ""),
     ],
 )
-def test_the_cause_is_named_without_a_path(cause: Exception, reason: str) -> None:
-    def failure(error: ApiError) -> ApiError:
+def test_the_cause_is_named_without_a_path(cause, reason):
+    def failure(error):
         try:
             raise cause
         except Exception as caught:  # noqa: BLE001

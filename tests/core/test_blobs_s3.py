@@ -4,7 +4,6 @@ import hashlib
 import io
 import os
 import sys
-from typing import Any
 
 import pytest
 from obstore.exceptions import PermissionDeniedError
@@ -24,7 +23,7 @@ KEYS = {"modhub.storage.access_key": Secret("key"), "modhub.storage.secret_key":
 GIVEN = {"modhub.storage.endpoint": "", "modhub.storage.region": "", **KEYS}
 
 
-def open_store(url: str, **changed: str) -> Any:
+def open_store(url, **changed):
     settings = {**GIVEN, **{f"modhub.storage.{name}": value for name, value in changed.items()}}
     return storage_from_url(url, {"s3": NAME}, settings)
 
@@ -37,7 +36,7 @@ def open_store(url: str, **changed: str) -> Any:
         ("s3://bucket/prefix", {"endpoint": "https://S3.example.org:443/"}, "https://s3.example.org"),
     ],
 )
-def test_an_address_of_a_bucket_opens_without_asking_it(url: str, settings: dict[str, str], endpoint: str) -> None:
+def test_an_address_of_a_bucket_opens_without_asking_it(url, settings, endpoint):
     # T-F5: a store that is down stops no start.
     store = open_store(url, **settings)
     assert isinstance(store, S3Store)
@@ -54,14 +53,14 @@ def test_an_address_of_a_bucket_opens_without_asking_it(url: str, settings: dict
         ("s3://bucket", {"endpoint": "https://user:hunter2@s3.example.org"}, "modhub.storage.endpoint must be"),
     ],
 )
-def test_what_is_refused_with_a_sentence(url: str, settings: dict[str, str], sentence: str) -> None:
+def test_what_is_refused_with_a_sentence(url, settings, sentence):
     with pytest.raises(ValueError, match=r"\Amodhub\.storage") as caught:
         open_store(url, **settings)
     assert sentence in str(caught.value)
     assert "hunter2" not in str(caught.value)
 
 
-def test_the_module_of_a_factory_is_imported_where_its_scheme_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_module_of_a_factory_is_imported_where_its_scheme_is_used(monkeypatch):
     for name in [name for name in sys.modules if name.startswith("modhub.blobs.s3")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.delattr(modhub.blobs, "s3", raising=False)
@@ -72,14 +71,14 @@ def test_the_module_of_a_factory_is_imported_where_its_scheme_is_used(monkeypatc
 
 
 class Clock:
-    def __init__(self) -> None:
+    def __init__(self):
         self.now = 100.0
 
-    def __call__(self) -> float:
+    def __call__(self):
         return self.now
 
 
-def test_a_breaker_refuses_for_a_while_then_lets_one_try() -> None:
+def test_a_breaker_refuses_for_a_while_then_lets_one_try():
     # T-F5
     clock = Clock()
     breaker = CircuitBreaker(clock)
@@ -101,7 +100,7 @@ def test_a_breaker_refuses_for_a_while_then_lets_one_try() -> None:
 
 
 @pytest.mark.parametrize("size", [0, 1, PIECE_BYTES - 1, PIECE_BYTES, PIECE_BYTES + 1])
-def test_only_the_etag_of_these_bytes_proves_them(size: int) -> None:
+def test_only_the_etag_of_these_bytes_proves_them(size):
     content = os.urandom(size)
     pieces = UploadPieces(io.BytesIO(content), size)
     assert b"".join(pieces.all(pieces.read())) == content
@@ -117,40 +116,40 @@ def test_only_the_etag_of_these_bytes_proves_them(size: int) -> None:
 class LyingConnection:
     """A store whose ETags say nothing, as where it encrypts, and which keeps what ``kept`` makes of the bytes."""
 
-    def __init__(self, kept: Any) -> None:
+    def __init__(self, kept):
         self.kept = kept
-        self.objects: dict[str, bytes] = {}
+        self.objects = {}
 
-    def put(self, key: str, pieces: UploadPieces) -> str:
+    def put(self, key, pieces):
         self.objects[key] = self.kept(b"".join(pieces.all(pieces.read())))
         return '"encrypted"'
 
-    def head(self, key: str) -> Any:
+    def head(self, key):
         if key not in self.objects:
             raise connection.ObjectMissing("it is missing")
         return {"size": len(self.objects[key]), "e_tag": '"encrypted"'}
 
-    def windows(self, key: str, _etag: str, start: int, stop: int) -> Any:
+    def windows(self, key, _etag, start, stop):
         yield self.objects[key][start:stop]
 
-    def delete(self, key: str) -> None:
+    def delete(self, key):
         self.objects.pop(key, None)
 
 
 @pytest.mark.parametrize("kept", [lambda content: content[:-1], lambda content: content[:-1] + b"?"])
-def test_an_upload_that_no_etag_proves_is_read_back(kept: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_upload_that_no_etag_proves_is_read_back(kept, caplog):
     # T-F5, C-ERR-18
-    lying: Any = LyingConnection(kept)
+    lying = LyingConnection(kept)
     with pytest.raises(ApiError) as refusal:
         S3Store(lying).stage(io.BytesIO(b"content"), 100)
     assert refusal.value.code == "storage_refused"
     assert lying.objects == {}
     assert "it did not keep what was put" in caplog.text
-    true: Any = LyingConnection(bytes)
+    true = LyingConnection(bytes)
     assert S3Store(true).stage(io.BytesIO(b"content"), 100).size == 7
 
 
-def test_copies_for_readers_are_bounded_together() -> None:
+def test_copies_for_readers_are_bounded_together():
     space = CopySpace(most=100)
     first, second = space.new_file(60), space.new_file(40)
     with pytest.raises(StoreTrouble, match="too many bytes"):
@@ -163,7 +162,7 @@ def test_copies_for_readers_are_bounded_together() -> None:
     third.close()
 
 
-def test_a_store_that_refuses_the_clock_says_so() -> None:
+def test_a_store_that_refuses_the_clock_says_so():
     # T-F5, T-F7
     """As SeaweedFS answers a signature of two hours ago."""
     skewed = "Client error with status 403 Forbidden: <Error><Code>RequestTimeTooSkewed</Code></Error>"
@@ -172,12 +171,12 @@ def test_a_store_that_refuses_the_clock_says_so() -> None:
         assert (str(trouble), responded) == (expected, True)
 
 
-def test_the_endpoint_follows_what_is_reported() -> None:
+def test_the_endpoint_follows_what_is_reported():
     # C-ADDR-7
     made = S3Connection(Bucket("bucket", "", "https://ini.example.org", "here", "key", "hunter2"))
-    reported: list[Any] = [None]
+    reported = [None]
 
-    def report() -> str | None:
+    def report():
         if isinstance(reported[0], Exception):
             raise reported[0]
         return reported[0]
@@ -191,9 +190,9 @@ def test_the_endpoint_follows_what_is_reported() -> None:
     assert "hunter2" not in repr(Bucket("bucket", "", "", "", "key", "hunter2"))
 
 
-def test_a_store_that_is_too_slow_for_an_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_is_too_slow_for_an_answer_is_given_up(monkeypatch):
     # T-F5, C-ERR-17
-    slow: Any = LyingConnection(bytes)
+    slow = LyingConnection(bytes)
     store = S3Store(slow)
     blob = store.stage(io.BytesIO(b"content"), 100)
     store.publish(blob.key)
@@ -203,8 +202,8 @@ def test_a_store_that_is_too_slow_for_an_answer_is_given_up(monkeypatch: pytest.
     assert refusal.value.code == "storage_unreachable"
 
 
-def test_a_temporary_folder_that_cannot_be_used_is_the_stores_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(**_: Any) -> Any:
+def test_a_temporary_folder_that_cannot_be_used_is_the_stores_trouble(monkeypatch):
+    def full(**_):
         raise OSError(28, "No space left on device")
 
     space = CopySpace(most=10)

@@ -1,18 +1,15 @@
 """A feature registers its own kind of store."""
 
 import sys
-from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
-from pyramid.config import Configurator
 
 import modhub
 from modhub.admin.program import Admin
 from modhub.base.settings import Setting, StartRefused, text
 from modhub.blobs import LocalStore
-from modhub_testing import TEST_ACCOUNTS, TEST_SECRET, Start
+from modhub_testing import TEST_ACCOUNTS, TEST_SECRET
 from modhub_testing.mods import mod_address, published_mod
 
 FEATURE = "modhub_memory"
@@ -22,17 +19,17 @@ UNSUPPORTED = "modhub.storage: not a supported URL; use file:///absolute/folder 
 class MemoryFeature:
     """The feature, and what its factory was asked."""
 
-    def __init__(self, folder: Path) -> None:
-        self.asked: list[tuple[str, str, bool]] = []
+    def __init__(self, folder):
+        self.asked = []
         self.store = LocalStore(folder)
 
-    def open_store(self, url: str, settings: Any, *, make: bool) -> LocalStore:
+    def open_store(self, url, settings, *, make):
         self.asked.append((url, settings["modhub_memory.room"], make))
         if url.endswith("/refused"):
             raise ValueError("modhub.storage: there is no room.")
         return self.store
 
-    def includeme(self, config: Configurator) -> None:
+    def includeme(self, config):
         config.include("modhub")
         config.add_blob_store("Memory", self.open_store)
         # After the scheme: what the store needs is read by the time it is opened.
@@ -41,14 +38,14 @@ class MemoryFeature:
 
 
 @pytest.fixture
-def feature(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MemoryFeature:
+def feature(monkeypatch, tmp_path):
     module, made = ModuleType(FEATURE), MemoryFeature(tmp_path / "memory")
     module.includeme = made.includeme  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, FEATURE, module)
     return made
 
 
-def test_files_are_kept_where_the_scheme_says(feature: MemoryFeature, start: Start) -> None:
+def test_files_are_kept_where_the_scheme_says(feature, start):
     url = "MEMORY://room/1"
     site = start(f"{TEST_ACCOUNTS} {FEATURE}", fresh=True, modhub__storage=url, modhub_memory__room="large")
     assert feature.asked[-1] == (url, "large", True)
@@ -59,7 +56,7 @@ def test_files_are_kept_where_the_scheme_says(feature: MemoryFeature, start: Sta
     assert Admin(site.config).store is feature.store
 
 
-def configured(storage: str, includes: str, tmp_path: Any) -> Configurator:
+def configured(storage, includes, tmp_path):
     settings = {"sqlalchemy.url": f"sqlite:///{tmp_path}/x.sqlite", "modhub.secret": TEST_SECRET}
     return modhub.configure({**settings, "modhub.storage": storage, "pyramid.includes": includes})
 
@@ -71,9 +68,7 @@ def configured(storage: str, includes: str, tmp_path: Any) -> Configurator:
         ("memory://room/refused", FEATURE, "modhub.storage: there is no room"),
     ],
 )
-def test_what_cannot_be_opened_stops_the_start(
-    feature: MemoryFeature, tmp_path: Any, storage: str, includes: str, sentence: str
-) -> None:
+def test_what_cannot_be_opened_stops_the_start(feature, tmp_path, storage, includes, sentence):
     with pytest.raises(StartRefused) as refusal:
         configured(storage, includes, tmp_path)
     assert str(refusal.value) == sentence

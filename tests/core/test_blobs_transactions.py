@@ -2,7 +2,6 @@
 
 import io
 import os
-from pathlib import Path
 
 import pytest
 import transaction
@@ -12,24 +11,24 @@ from modhub.blobs import LocalStore, stage
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> LocalStore:
+def store(tmp_path):
     return LocalStore(tmp_path / "files")
 
 
 @pytest.fixture
-def tm() -> transaction.TransactionManager:
+def tm():
     return transaction.TransactionManager(explicit=True)
 
 
-def put(tm, store, content: bytes = b"content"):
+def put(tm, store, content=b"content"):
     return stage(tm, store, io.BytesIO(content), 1000)
 
 
-def kept(store) -> set[str]:
+def kept(store):
     return {key for key, _ in list(store.keys())}
 
 
-def readable(store, blob) -> bool:
+def readable(store, blob):
     return store.verify(blob.key, blob.size, blob.sha256) is None
 
 

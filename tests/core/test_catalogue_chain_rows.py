@@ -6,15 +6,12 @@ from msgspec.json import decode
 from modhub.base import composed_body
 from modhub.base.composed_body import ContentChanged
 from modhub.catalogue.reading.service import CatalogueReader
-from modhub_testing import Site
 from modhub_testing.mods import OWNER, mod_address, published_mod
 
 pytestmark = pytest.mark.postgres
 
 
-def test_documents_are_read_in_the_order_asked_and_as_they_were_measured(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_documents_are_read_in_the_order_asked_and_as_they_were_measured(site, monkeypatch):
     mods = [published_mod(site, title=f"mod {number}") for number in range(5)]
     reader = site.find_service(CatalogueReader).stored
     stored = reader.measure([mod["guid"] for mod in mods])

@@ -1,16 +1,13 @@
 """A mod's changelog: entries come from uploads, authors edit them, deletion frees the version."""
 
-from typing import Any
-
 import pytest
 
-from modhub_testing import Site
 from modhub_testing.mods import OWNER, mod_address, new_mod, notes_of_mod, published_mod, upload_asset
 
 pytestmark = pytest.mark.slow
 
 
-def note_call(site: Site, method: str, mod: Any, note: Any, *body: Any, status: int = 200) -> Any:
+def note_call(site, method, mod, note, *body, status=200):
     own = site.as_account(OWNER)
     url = mod_address(mod, "changelog", note["id"])
     if method == "DELETE":
@@ -18,7 +15,7 @@ def note_call(site: Site, method: str, mod: Any, note: Any, *body: Any, status: 
     return own.put_json(url, *body, status=status).json
 
 
-def test_an_edit_changes_what_is_sent_and_makes_it_its_authors(site: Site) -> None:
+def test_an_edit_changes_what_is_sent_and_makes_it_its_authors(site):
     # C-NOTE-3
     mod = published_mod(site)
     (note,) = notes_of_mod(site, mod)
@@ -35,7 +32,7 @@ def test_an_edit_changes_what_is_sent_and_makes_it_its_authors(site: Site) -> No
     assert len(note_call(site, "PUT", mod, note, {"text": "y" * 9000})["text"]) == 4000
 
 
-def test_deleting_frees_the_version_whatever_the_title_is_by_then(site: Site) -> None:
+def test_deleting_frees_the_version_whatever_the_title_is_by_then(site):
     # C-NOTE-4
     mod = published_mod(site, version="1")
     upload_asset(site, mod, "code", version="2")
@@ -53,7 +50,7 @@ def test_deleting_frees_the_version_whatever_the_title_is_by_then(site: Site) ->
     note_call(site, "DELETE", mod, first, status=401)
 
 
-def test_owners_read_the_entries_of_a_draft(site: Site) -> None:
+def test_owners_read_the_entries_of_a_draft(site):
     # C-NOTE-20
     mod = new_mod(site)
     owner, here = site.as_account(OWNER), mod_address(mod, "notes")

@@ -1,13 +1,9 @@
 """Cleaning owners' HTML is cheap, and nobody waits for it."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 from modhub.catalogue import bodies
 from modhub.catalogue.owning import texts
-from modhub_testing import Site
 from modhub_testing.mods import OWNER, mod_address, new_mod, notes_of_mod, publish_test_mod, upload_asset
 from modhub_testing.pages import form_at, make_mod_by_form, new_visitor
 
@@ -17,13 +13,13 @@ LONG = "<p>Words &amp; more.</p>" * 100
 
 
 @pytest.fixture
-def unlocked(site: Site, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def unlocked(site, monkeypatch):
     """The texts cleaned from now on. Cleaning fails while a transaction is open."""
-    cleaned: list[str] = []
-    pool: Any = site.databases.write_engine.pool
+    cleaned = []
+    pool = site.databases.write_engine.pool
 
-    def watching(clean: Callable[[str, int], str]) -> Callable[[str, int], str]:
-        def watched(value: str, limit: int) -> str:
+    def watching(clean):
+        def watched(value, limit):
             assert pool.checkedout() == 0
             cleaned.append(value)
             return clean(value, limit)
@@ -35,7 +31,7 @@ def unlocked(site: Site, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return cleaned
 
 
-def test_programs_words_are_cleaned_before_a_transaction_begins(site: Site, unlocked: list[str]) -> None:
+def test_programs_words_are_cleaned_before_a_transaction_begins(site, unlocked):
     mod = new_mod(site, description=LONG)
     upload_asset(site, mod, "code", version="1")
     publish_test_mod(site, mod)
@@ -45,7 +41,7 @@ def test_programs_words_are_cleaned_before_a_transaction_begins(site: Site, unlo
     assert unlocked == [LONG, LONG + "2", LONG + "3"]
 
 
-def test_what_forms_bring_is_cleaned_before_a_transaction_begins(site: Site, unlocked: list[str]) -> None:
+def test_what_forms_bring_is_cleaned_before_a_transaction_begins(site, unlocked):
     author = new_visitor(site, OWNER)
     page = make_mod_by_form(author, title="A", description=LONG)
     url = page.request.path
@@ -60,8 +56,8 @@ def test_what_forms_bring_is_cleaned_before_a_transaction_begins(site: Site, unl
     assert {value for value in unlocked if value.startswith("<p>Words")} == {LONG, LONG + "2", LONG + "3"}
 
 
-def test_a_body_full_of_games_is_not_cleaned_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    looked: list[str] = []
+def test_a_body_full_of_games_is_not_cleaned_to_its_end(monkeypatch):
+    looked = []
     line = bodies.text.line
     monkeypatch.setattr(bodies.text, "line", lambda value, limit: looked.append(value) or line(value, limit))
     assert bodies.clean_games(["a"] * 100_000) == ["a"]

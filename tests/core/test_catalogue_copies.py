@@ -1,7 +1,6 @@
 """Public copies are always correct, damage is reported, deletion is complete, ids are not reused."""
 
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 from sqlalchemy import delete, update
@@ -19,7 +18,7 @@ from modhub.catalogue.models import (
 )
 from modhub.db import now
 from modhub.db.changes import ChangeReader, PublicChange
-from modhub_testing import Site, stored_files
+from modhub_testing import stored_files
 from modhub_testing.mods import (
     OWNER,
     copy_damage,
@@ -32,7 +31,7 @@ from modhub_testing.mods import (
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 
-BREAKS: list[Any] = [
+BREAKS = [
     update(PublicMod).values(document=b"{}"),
     update(PublicMod).values(score=5),
     update(PublicMod).values(owner=9),
@@ -55,7 +54,7 @@ BREAKS: list[Any] = [
 ]
 
 
-def test_every_broken_copy_is_reported_and_mended(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_broken_copy_is_reported_and_mended(site, monkeypatch):
     # C-RUN-5
     begin, reader = site.databases.write_session.begin, site.find_service(ChangeReader)
     for broken in BREAKS:
@@ -76,10 +75,10 @@ def test_every_broken_copy_is_reported_and_mended(site: Site, monkeypatch: pytes
     assert copy_damage(site) == []
 
 
-def test_no_id_is_given_out_twice(site: Site) -> None:
+def test_no_id_is_given_out_twice(site):
     # C-MOD-2, T-B5
     own = site.as_account(OWNER)
-    seen: list[tuple[str, object]] = []
+    seen = []
     for _ in range(3):
         mod = published_mod(site)
         image = upload_asset(site, mod, "images")["assets"][-1]["url"]
@@ -95,12 +94,12 @@ def test_no_id_is_given_out_twice(site: Site) -> None:
     assert len(set(seen)) == len(seen) == 21
 
 
-def test_an_undone_write_leaves_the_copies_alone(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_undone_write_leaves_the_copies_alone(site, monkeypatch):
     # T-F8
     mod = published_mod(site)
     before, files = site.get(mod_address(mod)).body, stored_files(site)
 
-    def fail(*_: object) -> None:
+    def fail(*_):
         raise ValueError("in the middle of the commit")
 
     with monkeypatch.context() as patch:

@@ -5,12 +5,10 @@ So are hidden mods, published before or not: every test covers all three.
 
 import re
 import uuid
-from typing import Any
 from urllib.parse import quote
 
 import pytest
 
-from modhub_testing import Site
 from modhub_testing.mods import (
     OWNER,
     hide_mod,
@@ -35,14 +33,13 @@ DRAFT, HIDDEN_DRAFT, HIDDEN_MOD = "draft", "hidden draft", "hidden mod"
 
 
 @pytest.fixture(params=[DRAFT, HIDDEN_DRAFT, HIDDEN_MOD])
-def kind(request: pytest.FixtureRequest) -> str:
+def kind(request):
     """Why nobody but its owner sees the mod."""
-    param: str = request.param
-    return param
+    return request.param
 
 
 @pytest.fixture
-def draft(site: Site, kind: str) -> dict[str, Any]:
+def draft(site, kind):
     """A mod with all fields and files that only its owner sees, beside published mods that name it."""
     mod = new_mod(
         site,
@@ -68,7 +65,7 @@ def draft(site: Site, kind: str) -> dict[str, Any]:
     return mod
 
 
-def warm(site: Site, mod: dict[str, Any]) -> None:
+def warm(site, mod):
     """Fill the caches with all addresses read below, also while the mod was visible."""
     assets = [asset["url"].rpartition("/")[2] for asset in mod["assets"]]
     queries = ("", f"?q={MARK}", "?game=Portal", f"?game={MARK}%20game", "?size=100", "/games")
@@ -76,12 +73,12 @@ def warm(site: Site, mod: dict[str, Any]) -> None:
         ask(site, url)
 
 
-def secrets_of(mod: dict[str, Any]) -> list[bytes]:
+def secrets_of(mod):
     """What would reveal the draft: its texts, and the GUIDs that only it names."""
     return [word.encode() for word in (MARK, MARK.lower(), *mod["requires"], *mod["conflictsWith"])]
 
 
-def addresses(mod_id: object, asset_ids: list[object]) -> list[str]:
+def addresses(mod_id, asset_ids):
     own = [
         f"/api/modhub/{mod_id}{rest}"
         for rest in ("", "/", "/changelog", "/download", "/vote", "/captions", "/superseded", "/changelog/1", "/x")
@@ -93,11 +90,11 @@ def addresses(mod_id: object, asset_ids: list[object]) -> list[str]:
     return own + pages + files + [f"/Modhub/picture/{asset_id}/320" for asset_id in asset_ids]
 
 
-def ask(site: Site, url: str, method: str = "GET", **headers: str) -> Any:
+def ask(site, url, method="GET", **headers):
     return site._gen_request(method, url, headers=headers, expect_errors=True)
 
 
-def shown(answer: Any) -> str:
+def shown(answer):
     """Everything that a caller could compare, without the address that the caller sent."""
     headers = sorted((name, value) for name, value in answer.headerlist if name.lower() not in HIDDEN)
     text = re.sub(r"nonce-[\w-]+", "nonce-X", f"{answer.status} {answer.body!r} {headers}")
@@ -105,7 +102,7 @@ def shown(answer: Any) -> str:
     return text.replace(quote(url, safe=""), "ADDRESS").replace(url, "ADDRESS")
 
 
-VARIANTS: list[tuple[str, dict[str, str]]] = [
+VARIANTS = [
     ("GET", {}),
     ("HEAD", {}),
     ("GET", {"If-None-Match": "*"}),
@@ -125,13 +122,13 @@ VARIANTS: list[tuple[str, dict[str, str]]] = [
 ]
 
 
-def test_a_draft_answers_as_an_id_that_never_was(site: Site, draft: dict[str, Any]) -> None:
+def test_a_draft_answers_as_an_id_that_never_was(site, draft):
     # C-FILE-7, C-OWN-9, C-OWN-19, C-PAGE-13, C-PAGE-60, C-PAGE-88, C-PIC-9, C-PIC-24, C-PRO-2, C-READ-1, C-READ-9
     # T-B1
     answers_as_what_never_was(site, draft)
 
 
-def answers_as_what_never_was(site: Site, mod: dict[str, Any]) -> None:
+def answers_as_what_never_was(site, mod):
     """To everybody by every address, but to its owner by those of the workshop."""
     assets = [asset["url"].rpartition("/")[2] for asset in mod["assets"]]
     assert len(assets) == 3
@@ -148,7 +145,7 @@ def answers_as_what_never_was(site: Site, mod: dict[str, Any]) -> None:
                 assert answer.headers["Cache-Control"] == "no-store"
 
 
-def test_no_vote_tells_a_draft_from_what_never_was(site: Site, draft: dict[str, Any]) -> None:
+def test_no_vote_tells_a_draft_from_what_never_was(site, draft):
     # C-VOTE-2, T-B1
     for caller in (site, site.as_account(8), site.as_account(OWNER)):
         for body in (b'{"value": 1}', b'{"value": 5}', b"\xff", b""):
@@ -160,7 +157,7 @@ def test_no_vote_tells_a_draft_from_what_never_was(site: Site, draft: dict[str, 
             assert answers[0].status_int == (401 if caller is site else 404)
 
 
-def test_no_list_shows_a_draft(site: Site, draft: dict[str, Any]) -> None:
+def test_no_list_shows_a_draft(site, draft):
     # C-LIST-1, C-PRO-2, T-B1
     queries = ["", "?sort=top", "?sort=new&size=100", "?page=2&size=1", "?game=Portal", f"?game={MARK}%20game"]
     queries += [
@@ -180,7 +177,7 @@ def test_no_list_shows_a_draft(site: Site, draft: dict[str, Any]) -> None:
         assert not any(secret in caller.get("/api/modhub/games").body for secret in secrets_of(draft))
 
 
-def test_a_chain_ends_at_a_draft(site: Site, draft: dict[str, Any]) -> None:
+def test_a_chain_ends_at_a_draft(site, draft):
     # C-READ-5, C-READ-6, T-B2
     """What lies behind it is not even missing, published or not: the requirement is the draft's own word."""
     unknown = str(uuid.uuid4())
@@ -198,7 +195,7 @@ def test_a_chain_ends_at_a_draft(site: Site, draft: dict[str, Any]) -> None:
     assert site.get(mod_address(first)).json["missing"] == [draft["guid"], unknown]
 
 
-def test_lists_and_reads_do_not_change_while_a_draft_does(site: Site, draft: dict[str, Any]) -> None:
+def test_lists_and_reads_do_not_change_while_a_draft_does(site, draft):
     # T-B1
     urls = ["/api/modhub", "/api/modhub?sort=top", "/api/modhub/games"]
     urls += [f"/api/modhub/{mod['id']}" for mod in site.get("/api/modhub").json["mods"]]
@@ -212,7 +209,7 @@ def test_lists_and_reads_do_not_change_while_a_draft_does(site: Site, draft: dic
     assert [shown(site.get(url)) for url in urls] == before
 
 
-def test_the_owner_sees_it_in_the_mine_list_and_nobody_else_does(site: Site, draft: dict[str, Any]) -> None:
+def test_the_owner_sees_it_in_the_mine_list_and_nobody_else_does(site, draft):
     # C-OWN-10, C-PRO-2
     mine = site.as_account(OWNER).get("/api/modhub/mine").json
     assert mine["count"] == 1
@@ -222,7 +219,7 @@ def test_the_owner_sees_it_in_the_mine_list_and_nobody_else_does(site: Site, dra
     assert theirs.json["count"] == 2
 
 
-def test_no_page_no_feed_and_no_sitemap_shows_it(site: Site, draft: dict[str, Any]) -> None:
+def test_no_page_no_feed_and_no_sitemap_shows_it(site, draft):
     # C-PRO-2, T-B1
     others = [mod["id"] for mod in site.get("/api/modhub").json["mods"]]
     paths = ["/Modhub", "/Modhub?sort=top", f"/Modhub?q={MARK[:3]}", "/Modhub?game=Portal", "/Modhub/feed"]
@@ -237,7 +234,7 @@ def test_no_page_no_feed_and_no_sitemap_shows_it(site: Site, draft: dict[str, An
             assert not any(asset["url"].encode() + b'"' in body for asset in draft["assets"]), path
 
 
-def test_publishing_shows_it_at_once_everywhere(site: Site, draft: dict[str, Any], kind: str) -> None:
+def test_publishing_shows_it_at_once_everywhere(site, draft, kind):
     # C-FILE-7
     if kind != HIDDEN_MOD:
         publish_test_mod(site, draft)
@@ -255,7 +252,7 @@ def test_publishing_shows_it_at_once_everywhere(site: Site, draft: dict[str, Any
     assert [mod["id"] for mod in site.get(mod_address(uses)).json["install"]] == [draft["id"], uses["id"]]
 
 
-def test_deleting_hides_it_again_everywhere(site: Site, draft: dict[str, Any]) -> None:
+def test_deleting_hides_it_again_everywhere(site, draft):
     publish_test_mod(site, draft)
     restore_mod(site, draft)
     site.as_account(OWNER).delete(mod_address(draft), status=204)

@@ -1,24 +1,22 @@
 """Creating and editing mods: fields, cleaning, GUID lists."""
 
 import uuid
-from typing import Any
 
-from modhub_testing import Site
 from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
 
 # With letters in each: capitals must be able to matter.
 G = [str(uuid.UUID(int=(0xABCDEF << 104) + at + 1, version=4)) for at in range(60)]
 
 
-def create(site: Site, status: int = 201, **fields: Any) -> Any:
+def create(site, status=201, **fields):
     return site.as_account(OWNER).post_json("/api/modhub", fields, status=status).json
 
 
-def edit(site: Site, mod: Any, status: int = 200, **fields: Any) -> Any:
+def edit(site, mod, status=200, **fields):
     return site.as_account(OWNER).put_json(mod_address(mod), fields, status=status).json
 
 
-def test_an_invalid_title_is_400_and_creates_nothing(site: Site) -> None:
+def test_an_invalid_title_is_400_and_creates_nothing(site):
     # C-MOD-3
     mod = create(site, title="kept")
     for title in ("", "\u200b\u202e", 5):
@@ -30,7 +28,7 @@ def test_an_invalid_title_is_400_and_creates_nothing(site: Site) -> None:
     assert site.as_account(OWNER).get("/api/modhub/mine").json["mods"] == [mod]
 
 
-def test_an_edit_changes_what_is_sent_and_no_more(site: Site) -> None:
+def test_an_edit_changes_what_is_sent_and_no_more(site):
     # C-MOD-4, C-MOD-6, C-MOD-7, C-MOD-8, C-MOD-9, C-MOD-10, C-MOD-11, C-OWN-1, C-OWN-2, C-OWN-3
     mod = create(site, title="  A title\n ", description="<p>d</p>" + "é" * 9000, requires=[G[0]])
     assert (mod["title"], mod["version"], mod["published"]) == ("A title", "", False)
@@ -44,7 +42,7 @@ def test_an_edit_changes_what_is_sent_and_no_more(site: Site) -> None:
     assert edit(site, mod, games=[], requires=[])["requires"] == []
 
 
-def test_what_cannot_be_set_is_ignored(site: Site) -> None:
+def test_what_cannot_be_set_is_ignored(site):
     # C-ERR-13, C-MOD-2, C-MOD-5, C-OWN-7, C-PRO-3, T-B6
     mod = published_mod(site)
     sent = {"id": 999, "guid": G[0], "version": "9", "published": False, "owner": 8, "createdAt": "x", "assets": []}
@@ -55,7 +53,7 @@ def test_what_cannot_be_set_is_ignored(site: Site) -> None:
     assert site.as_account(8).get("/api/modhub/mine").json["count"] == 0
 
 
-def test_an_invalid_guid_is_rejected(site: Site) -> None:
+def test_an_invalid_guid_is_rejected(site):
     # C-MOD-9, C-MOD-14, C-OWN-4, C-OWN-6, T-B7
     mod = create(site, title="x", requires=[G[0]])
     plain = G[1].replace("-", "")
@@ -70,10 +68,10 @@ def test_an_invalid_guid_is_rejected(site: Site) -> None:
     assert site.as_account(OWNER).get("/api/modhub/mine").json["mods"] == [mod]
 
 
-def test_one_guid_in_both_lists_is_refused_even_when_one_is_sent(site: Site) -> None:
+def test_one_guid_in_both_lists_is_refused_even_when_one_is_sent(site):
     # C-OWN-4, C-OWN-5
     mod = create(site, title="x", requires=[G[0]], conflictsWith=[G[1]])
-    both: list[dict[str, list[str]]] = [
+    both = [
         {"requires": [G[1].upper()]},
         {"conflictsWith": [G[0]]},
         {"requires": [G[2]], "conflictsWith": [G[3], G[2].upper()]},
@@ -86,13 +84,13 @@ def test_one_guid_in_both_lists_is_refused_even_when_one_is_sent(site: Site) -> 
     assert (swapped["requires"], swapped["conflictsWith"]) == ([G[1]], [G[0]])
 
 
-def test_an_edit_of_another_state_is_refused(site: Site) -> None:
+def test_an_edit_of_another_state_is_refused(site):
     # C-OWN-30
     owner = site.as_account(OWNER)
     read = create(site, title="x")
     known = f'"{read["updatedAt"]}"'
 
-    def put(if_match: str, status: int, **fields: Any) -> Any:
+    def put(if_match, status, **fields):
         return owner.put_json(mod_address(read), fields, headers={"If-Match": if_match}, status=status).json
 
     current = put(known, 200, title="y")

@@ -2,24 +2,22 @@
 
 import random
 import uuid
-from typing import Any
 
 import pytest
 
 from modhub.catalogue.copies import public_copy_damage
-from modhub_testing import Site
 from modhub_testing.mods import insert_mods, mod_address, published_mod
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 
-def model(root: str, requires: dict[str, list[str]]) -> tuple[list[str], list[str]]:
+def model(root, requires):
     """Depth first over the lists in their order, post-order, each once: by recursion."""
-    order: list[str] = []
-    missing: list[str] = []
-    seen: set[str] = set()
+    order = []
+    missing = []
+    seen = set()
 
-    def visit(written: str) -> None:
+    def visit(written):
         guid = written.lower()
         if guid in seen:
             return
@@ -35,11 +33,11 @@ def model(root: str, requires: dict[str, list[str]]) -> tuple[list[str], list[st
     return order, missing
 
 
-def guids(count: int) -> list[str]:
+def guids(count):
     return [str(uuid.UUID(int=number + 1, version=4)) for number in range(count)]
 
 
-def chain(site: Site, mod_id: int) -> tuple[list[str], list[str]]:
+def chain(site, mod_id):
     answer = site.get(f"/api/modhub/{mod_id}").json
     assert answer["install"][-1] == {
         name: value for name, value in answer.items() if name not in {"install", "missing"}
@@ -48,7 +46,7 @@ def chain(site: Site, mod_id: int) -> tuple[list[str], list[str]]:
     return [mod["guid"] for mod in answer["install"]], answer["missing"]
 
 
-def test_order_and_missing_of_any_graph_are_the_models(site: Site) -> None:
+def test_order_and_missing_of_any_graph_are_the_models(site):
     # C-READ-2, C-READ-3, C-READ-5, C-READ-6
     """Cycles, diamonds, drafts in the middle, requirements that nobody has, in any capitals."""
     rng = random.Random(8)
@@ -56,7 +54,7 @@ def test_order_and_missing_of_any_graph_are_the_models(site: Site) -> None:
         count = rng.choice([1, 3, 8, 20])
         names = [str(uuid.UUID(int=rng.getrandbits(128), version=4)) for _ in range(count)]
         absent = [str(uuid.UUID(int=rng.getrandbits(128), version=4)) for _ in range(3)]
-        mods: list[dict[str, Any]] = []
+        mods = []
         for name in names:
             pool = [other for other in (*names, *absent) if other != name]
             sampled = rng.sample(pool, rng.randint(0, min(6, len(pool))))
@@ -71,7 +69,7 @@ def test_order_and_missing_of_any_graph_are_the_models(site: Site) -> None:
                 site.get(f"/api/modhub/{mod_id}", status=404)
 
 
-def test_mods_that_need_each_other_appear_once_each(site: Site) -> None:
+def test_mods_that_need_each_other_appear_once_each(site):
     # C-READ-4
     first, second, third = guids(3)
     ids = insert_mods(
@@ -88,7 +86,7 @@ def test_mods_that_need_each_other_appear_once_each(site: Site) -> None:
 
 
 @pytest.mark.slow
-def test_a_chain_of_a_thousand_takes_as_many_statements_as_none(site: Site) -> None:
+def test_a_chain_of_a_thousand_takes_as_many_statements_as_none(site):
     # C-READ-7, T-D7
     names = guids(1000)
     mods = [{"guid": name, "requires": names[at + 1 : at + 2]} for at, name in enumerate(names)]
@@ -103,7 +101,7 @@ def test_a_chain_of_a_thousand_takes_as_many_statements_as_none(site: Site) -> N
     assert len(many) == len(few) == 3  # the first asks for the serial
 
 
-def test_capitals_of_a_guid_matter_nowhere_and_stay(site: Site) -> None:
+def test_capitals_of_a_guid_matter_nowhere_and_stay(site):
     # C-MOD-9, T-B7
     absent = "ABCDEF01-2345-6789-abcd-EF0123456789"
     needed = published_mod(site, 8, "Needed", requires=[absent.lower()])

@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from modhub_testing import Site
 from modhub_testing.mods import OWNER, insert_mods, mod_address, published_mod, upload_asset
 
 pytestmark = pytest.mark.postgres
@@ -14,7 +13,7 @@ FIELDS += ["createdAt", "updatedAt", "url", "assets"]
 STAMP = r"\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\Z"
 
 
-def test_every_mod_returning_call_gives_the_same_shape_and_only_the_single_read_adds_two(site: Site) -> None:
+def test_every_mod_returning_call_gives_the_same_shape_and_only_the_single_read_adds_two(site):
     # C-MOD-1, C-READ-1, C-TXT-4, C-UP-2
     mod = published_mod(site)
     upload_asset(site, mod, "images", b"x", content_type="image/png")
@@ -31,7 +30,7 @@ def test_every_mod_returning_call_gives_the_same_shape_and_only_the_single_read_
     assert single["install"] == [changed]
 
 
-def test_values_that_make_no_sense_become_those_that_are_used(site: Site) -> None:
+def test_values_that_make_no_sense_become_those_that_are_used(site):
     # C-LIST-2, C-LIST-3, T-D5
     insert_mods(site, [{} for _ in range(3)])
     pages = {"0": 1, "-99999999999999999999": 1, "abc": 1, "": 1, "1.5": 1, "%D9%A3": 1, "02": 2, "1_0": 1, "+2": 1}
@@ -45,7 +44,7 @@ def test_values_that_make_no_sense_become_those_that_are_used(site: Site) -> Non
         assert [mod["id"] for mod in site.get(f"/api/modhub?sort={sort}").json["mods"]] == new
 
 
-def test_public_reads_look_at_no_credential(site: Site) -> None:
+def test_public_reads_look_at_no_credential(site):
     # C-HTTP-7, T-B8
     ids = insert_mods(site, [{"title": "One"}])
     for url in ("/api/modhub", f"/api/modhub/{ids[0]}", f"/api/modhub/{ids[0]}/changelog", "/api/modhub/games"):

@@ -1,9 +1,7 @@
 """Batch deletion, savepoints, votes, and ``verify`` and ``rebuild`` while the service runs."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
 
 import pytest
 from sqlalchemy import event, func, insert, select, update
@@ -13,7 +11,6 @@ from modhub.catalogue import copies
 from modhub.catalogue.models import Asset, Mod, Note, PublicMod, Vote
 from modhub.db import bulk
 from modhub.plugins.events import AccountDeleted
-from modhub_testing import Site
 from modhub_testing.mods import OWNER, copy_damage, insert_mods, mod_address, new_mod, published_mod, upload_asset
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
@@ -23,22 +20,22 @@ TIME = datetime(2026, 2, 1, tzinfo=UTC)
 GUID = "11111111-2222-4333-8444-555555555555"
 
 
-def rows(site: Site, statement: Any) -> list[Any]:
+def rows(site, statement):
     with site.databases.readonly_session() as session:
         return [tuple(row) for row in session.execute(statement)]
 
 
-def cast(site: Site, votes: list[dict[str, int]]) -> None:
+def cast(site, votes):
     with site.databases.write_session.begin() as session:
         session.execute(insert(Vote), [{**vote, "cast_at": TIME} for vote in votes])
 
 
-def one_file(key: str) -> Asset:
+def one_file(key):
     blob = StoredBlob(key=f"{key:0>32}", size=1, sha256="0" * 64, created_at=TIME)
     return Asset(kind="image", name="a.png", content_type="image/png", stored_at=TIME, blob=blob)
 
 
-def a_life(site: Site, many: int) -> tuple[list[int], list[int]]:
+def a_life(site, many):
     """``LEAVING`` owns as many mods with a file as it has voted on; ``STAYING`` votes on all. (owned, voted)."""
     own = [{"owner": LEAVING, "ups": 1, "assets": [one_file(f"{many}f{at}")]} for at in range(many)]
     owned = insert_mods(site, own)
@@ -49,14 +46,14 @@ def a_life(site: Site, many: int) -> tuple[list[int], list[int]]:
     return owned, voted
 
 
-def end_account(site: Site) -> int:
+def end_account(site):
     """Delete the account's mods and votes; return the number of statements."""
     with site.counted() as statements, site.databases.write_session.begin() as session:
         site.registry.notify(AccountDeleted(LEAVING, session, site.registry))
     return len(statements)
 
 
-def counts_are_true(site: Site) -> None:
+def counts_are_true(site):
     """The counters of the mods and of their copies match the votes."""
     for value, kept in ((1, Mod.ups), (-1, Mod.downs)):
         votes = select(func.count()).where(Vote.mod_id == Mod.id, Vote.value == value).scalar_subquery()
@@ -64,7 +61,7 @@ def counts_are_true(site: Site) -> None:
     assert copy_damage(site) == []
 
 
-def test_an_accounts_mods_are_deleted_in_batches(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_accounts_mods_are_deleted_in_batches(site, monkeypatch):
     took = []
     for many in (5, 300):
         owned, voted = a_life(site, many)
@@ -87,7 +84,7 @@ def test_an_accounts_mods_are_deleted_in_batches(site: Site, monkeypatch: pytest
     assert rows(site, select(Mod.id).where(Mod.owner == LEAVING)) == []
 
 
-def test_a_mod_is_deleted_in_a_constant_number_of_statements(site: Site) -> None:
+def test_a_mod_is_deleted_in_a_constant_number_of_statements(site):
     # C-OWN-11
     took = []
     for many in (5, 300):
@@ -113,7 +110,7 @@ def test_a_mod_is_deleted_in_a_constant_number_of_statements(site: Site) -> None
     assert took[0] == took[1]
 
 
-def test_a_vote_writes_the_score_and_no_other_copy(site: Site) -> None:
+def test_a_vote_writes_the_score_and_no_other_copy(site):
     mod = published_mod(site, games=["Portal"], requires=[GUID])
     for value in (1, -1, 0):
         with site.counted() as statements:
@@ -125,7 +122,7 @@ def test_a_vote_writes_the_score_and_no_other_copy(site: Site) -> None:
 
 
 @pytest.mark.parametrize("votes_first", [True, False])
-def test_a_vote_beside_another_change_hides_nothing(site: Site, votes_first: bool) -> None:
+def test_a_vote_beside_another_change_hides_nothing(site, votes_first):
     mod = published_mod(site)
     with site.databases.write_session.begin() as session:
         row = session.get_one(Mod, mod["id"])
@@ -137,19 +134,19 @@ def test_a_vote_beside_another_change_hides_nothing(site: Site, votes_first: boo
     assert site.get(mod_address(mod)).json["title"] == "Both"
 
 
-def test_a_change_between_any_two_readings_is_no_damage(site: Site) -> None:
+def test_a_change_between_any_two_readings_is_no_damage(site):
     own = site.as_account(OWNER)
     mods = [published_mod(site, title=f"mod {at}", games=["Portal"], requires=[GUID]) for at in range(2)]
     draft = new_mod(site)
     upload_asset(site, draft, "code", version="1")
     moments = 0
 
-    def read(at: int) -> list[str]:
+    def read(at):
         """The damage reported when everything changes once after this many statements."""
         nonlocal moments
         moments = 0
 
-        def heard(*_: object) -> None:
+        def heard(*_):
             nonlocal moments
             moments += 1
             if moments == at:
@@ -161,7 +158,7 @@ def test_a_change_between_any_two_readings_is_no_damage(site: Site) -> None:
         finally:
             event.remove(site.databases.readonly_engine, "after_cursor_execute", heard)
 
-    def change(at: int) -> None:
+    def change(at):
         own.put_json(mod_address(mods[0]), {"title": f"changed {at}", "games": [f"game {at}"], "requires": []})
         site.as_account(8).put_json(mod_address(mods[1], "vote"), {"value": 1 - 2 * (at % 2)})
         (image,) = upload_asset(site, mods[1], "images", content_type="image/png")["assets"][1:]
@@ -179,13 +176,13 @@ def test_a_change_between_any_two_readings_is_no_damage(site: Site) -> None:
     assert copy_damage(site) == []
 
 
-def test_a_mod_that_never_rests_is_no_damage(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mod_that_never_rests_is_no_damage(site, monkeypatch):
     mod = published_mod(site, games=["Portal"])
     monkeypatch.setattr(copies, "MAX_READS", 2)
-    titles: list[str] = []
+    titles = []
     own, changing = site.as_account(OWNER), False
 
-    def change(*_: object) -> None:
+    def change(*_):
         nonlocal changing
         if not changing:
             changing = True
@@ -202,12 +199,12 @@ def test_a_mod_that_never_rests_is_no_damage(site: Site, monkeypatch: pytest.Mon
     assert copy_damage(site) == []
 
 
-def test_others_can_write_while_copies_are_rebuilt(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_others_can_write_while_copies_are_rebuilt(site, monkeypatch):
     mods = [published_mod(site, title=f"mod {at}") for at in range(5)]
     draft = new_mod(site)
     upload_asset(site, draft, "code", version="1")
     own = site.as_account(OWNER)
-    acts: list[Callable[[], Any]] = [
+    acts = [
         lambda: own.delete(mod_address(mods[4]), status=204),
         lambda: own.post(mod_address(draft, "publish"), status=200),
         lambda: own.put_json(mod_address(mods[0]), {"title": "while it runs"}, status=200),

@@ -13,7 +13,6 @@ from modhub.admin.program import Admin, build_admin_parser
 from modhub.base.settings import StartRefused
 from modhub.catalogue.moderating import reads
 from modhub.plugins.services import ISnapshots
-from modhub_testing import Site
 from modhub_testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
 
 pytestmark = pytest.mark.slow
@@ -22,10 +21,10 @@ Run = Callable[..., tuple[int, list[str]]]
 
 
 @pytest.fixture
-def run(site: Site, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(site, capsys):
     """``run("list")``: (exit code, lines of output)."""
 
-    def command(*words: str) -> tuple[int, list[str]]:
+    def command(*words):
         capsys.readouterr()
         arguments = build_admin_parser(site.config).parse_args(["-c", "unused", "mod", *words])
         code = arguments.run(Admin(site.config), arguments)
@@ -35,14 +34,14 @@ def run(site: Site, capsys: pytest.CaptureFixture[str]) -> Run:
     return command
 
 
-def listed(run: Run, *words: str) -> list[int]:
+def listed(run, *words):
     code, lines = run("list", *words)
     assert code == 0
     return [int(line.split()[0]) for line in lines if line[0].isdigit()]
 
 
 @pytest.mark.postgres
-def test_a_list_has_every_mod_and_is_narrowed(site: Site, run: Run) -> None:
+def test_a_list_has_every_mod_and_is_narrowed(site, run):
     # C-RUN-10
     assert run("list") == (0, ["No matching mods."])
     draft = new_mod(site, title="Frée coins", games=["Portal"])
@@ -73,7 +72,7 @@ def test_a_list_has_every_mod_and_is_narrowed(site: Site, run: Run) -> None:
 
 
 @pytest.mark.postgres
-def test_a_long_list_has_pages(site: Site, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_list_has_pages(site, run, monkeypatch):
     monkeypatch.setattr(reads, "BATCH", 3)
     ids = insert_mods(site, [{"title": f"mod {at % 2}"} for at in range(11)])[::-1]
     assert listed(run) == ids
@@ -84,7 +83,7 @@ def test_a_long_list_has_pages(site: Site, run: Run, monkeypatch: pytest.MonkeyP
     assert listed(run, "1", "--limit", "2", "--page", "2") == ids[1::2][2:4]
 
 
-def test_all_about_one_mod(site: Site, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_about_one_mod(site, run, monkeypatch):
     # C-RUN-10
     absent = str(uuid.uuid4())
     needed = new_mod(site, 8, "Needed")
@@ -128,7 +127,7 @@ def test_all_about_one_mod(site: Site, run: Run, monkeypatch: pytest.MonkeyPatch
     assert lines[:2] == ["There is no mod 999.", "There is no mod nonsense."]
 
 
-def test_hiding_and_restoring_take_effect_at_once_and_twice_is_well(site: Site, run: Run) -> None:
+def test_hiding_and_restoring_take_effect_at_once_and_twice_is_well(site, run):
     # C-RUN-10
     first, second = published_mod(site, title="One"), published_mod(site, title="Two")
     names = (str(first["id"]), second["guid"].upper())
@@ -150,9 +149,7 @@ def test_hiding_and_restoring_take_effect_at_once_and_twice_is_well(site: Site, 
     site.get(mod_address(draft), status=404)
 
 
-def test_many_are_hidden_together_and_undone_by_their_number(
-    site: Site, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_are_hidden_together_and_undone_by_their_number(site, run, monkeypatch):
     # C-RUN-47
     kept, earlier, again = (published_mod(site, title=title) for title in ("Kept", "Earlier", "Again"))
     other, draft = published_mod(site, 8, "Other"), new_mod(site, title="Draft")
@@ -183,7 +180,7 @@ def test_many_are_hidden_together_and_undone_by_their_number(
         run("restore", "--batch", "1")
 
 
-def test_a_spam_wave_costs_few_statements(site: Site, run: Run) -> None:
+def test_a_spam_wave_costs_few_statements(site, run):
     # C-RUN-47
     ids = insert_mods(site, [{} for _ in range(600)])
     run("list", "--owner", "7", "--ids")
@@ -197,15 +194,13 @@ def test_a_spam_wave_costs_few_statements(site: Site, run: Run) -> None:
     assert run("list", "--state", "published", "--ids") == (0, [])
 
 
-def test_how_to_undo_it_is_said_before_others_work_on_it(
-    site: Site, run: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_how_to_undo_it_is_said_before_others_work_on_it(site, run, capsys, monkeypatch):
     """A snapshot without the mods takes minutes, and may fail."""
     # C-RUN-47
     ids, said = insert_mods(site, [{} for _ in range(3)]), []
 
     class Snapshots:
-        def replace_hidden(self) -> None:
+        def replace_hidden(self):
             said.append(capsys.readouterr().out.splitlines()[-1].rpartition(" ")[0])
 
     monkeypatch.setitem(site.registry, ISnapshots, Snapshots())
@@ -214,7 +209,7 @@ def test_how_to_undo_it_is_said_before_others_work_on_it(
 
 
 @pytest.mark.parametrize("action", ["hide", "restore"])
-def test_an_unknown_mod_is_reported_and_the_others_are_processed(site: Site, run: Run, action: str) -> None:
+def test_an_unknown_mod_is_reported_and_the_others_are_processed(site, run, action):
     mod = published_mod(site)
     if action == "restore":
         hide_mod(site, mod)
@@ -227,7 +222,7 @@ def test_an_unknown_mod_is_reported_and_the_others_are_processed(site: Site, run
     assert site.get(mod_address(mod), expect_errors=True).status_int == (200 if action == "restore" else 404)
 
 
-def test_deleting_asks_for_yes_and_leaves_nothing(site: Site, run: Run) -> None:
+def test_deleting_asks_for_yes_and_leaves_nothing(site, run):
     # C-RUN-10
     mod = published_mod(site, title="Bad")
     upload_asset(site, mod, "images", b"image", content_type="image/png")
@@ -255,7 +250,7 @@ def test_deleting_asks_for_yes_and_leaves_nothing(site: Site, run: Run) -> None:
     assert site.get(mod_address(user)).json["missing"] == [mod["guid"]]
 
 
-def test_what_the_operator_does_is_written_down(site: Site, run: Run, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_the_operator_does_is_written_down(site, run, caplog):
     mod = published_mod(site)
     number = str(mod["id"])
     with caplog.at_level(logging.INFO, "modhub.security"):

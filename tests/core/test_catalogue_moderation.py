@@ -1,14 +1,11 @@
 """Hidden mods: unchanged for the owner, invisible to others, and fully restorable."""
 
-from typing import Any
-
 import pytest
 from sqlalchemy import select
 
 from modhub.base.errors import ApiError
 from modhub.catalogue.models import Mod
 from modhub.catalogue.owning import voting
-from modhub_testing import Site
 from modhub_testing.mods import (
     OWNER,
     copy_damage,
@@ -21,19 +18,19 @@ from modhub_testing.mods import (
 )
 
 
-def row(site: Site, mod: Any) -> Mod:
+def row(site, mod):
     with site.databases.readonly_session() as session:
         return session.scalars(select(Mod).where(Mod.id == mod["id"])).one()
 
 
-def own(site: Site, mod: Any) -> Any:
+def own(site, mod):
     (mine,) = (
         entry for entry in site.as_account(OWNER).get("/api/modhub/mine").json["mods"] if entry["id"] == mod["id"]
     )
     return mine
 
 
-def test_the_owner_goes_on_as_if_nothing_were(site: Site) -> None:
+def test_the_owner_goes_on_as_if_nothing_were(site):
     # C-OWN-15
     mod = published_mod(site, title="Before", games=["Portal"])
     mod = upload_asset(site, mod, "images", content_type="image/png")
@@ -64,7 +61,7 @@ def test_the_owner_goes_on_as_if_nothing_were(site: Site) -> None:
     assert copy_damage(site) == []
 
 
-def test_votes_wait_for_the_mod(site: Site) -> None:
+def test_votes_wait_for_the_mod(site):
     mod = published_mod(site)
     voter, url = site.as_account(8), mod_address(mod, "vote")
     voter.put_json(url, {"value": 1}, status=200)

@@ -1,10 +1,7 @@
 """Concurrent calls over two applications and one database."""
 
 from collections import Counter
-from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -16,7 +13,7 @@ from modhub.catalogue import copies
 from modhub.catalogue.commands import add_game, remove_game
 from modhub.catalogue.models import PublicGame, PublicMod, PublicRequirement, PublicText
 from modhub.catalogue.moderating import hiding
-from modhub_testing import Site, Start, stored_files
+from modhub_testing import stored_files
 from modhub_testing.mods import (
     OWNER,
     hide_mod,
@@ -36,18 +33,18 @@ GUID = "11111111-2222-4333-8444-555555555555"
 
 
 @pytest.fixture
-def sites(start: Start) -> tuple[Site, Site]:
+def sites(start):
     """Two applications over one database and one file store."""
     first = start()
     return first, start(url=str(first.registry.settings["sqlalchemy.url"]))
 
 
-def together(sites: tuple[Site, Site], acts: list[Callable[[Site], Any]]) -> list[Any]:
+def together(sites, acts):
     """The answers of all ``acts``, begun at one moment, every other one on the second application."""
     return at_once([partial(act, sites[at % 2].as_account(OWNER)) for at, act in enumerate(acts)])
 
 
-def all_is_well(site: Site) -> None:
+def all_is_well(site):
     """Copies and files are true, and after a sweep exactly the files that rows name are left."""
     databases, store = site.databases, site.find_service(BlobStore)
     with databases.write_session.begin() as session:
@@ -60,28 +57,28 @@ def all_is_well(site: Site) -> None:
     assert {path.parent.name + path.name for path in stored_files(site)} == keys
 
 
-def post(mod: Any, rest: str, body: bytes) -> Callable[[Site], Any]:
+def post(mod, rest, body):
     return lambda site: site.post(mod_address(mod, rest), body, expect_errors=True)
 
 
-def put(mod: Any, body: dict[str, Any]) -> Callable[[Site], Any]:
+def put(mod, body):
     return lambda site: site.put_json(mod_address(mod), body, expect_errors=True)
 
 
-def delete(mod: Any) -> Callable[[Site], Any]:
+def delete(mod):
     return lambda site: site.delete(mod_address(mod), expect_errors=True)
 
 
-def statuses(answers: list[Any]) -> Counter[int]:
+def statuses(answers):
     return Counter(answer.status_int for answer in answers)
 
 
-def test_of_eight_edits_of_one_state_one_is_made(sites: tuple[Site, Site]) -> None:
+def test_of_eight_edits_of_one_state_one_is_made(sites):
     # C-OWN-30
     mod = published_mod(sites[0])
     headers = {"If-Match": f'"{mod["updatedAt"]}"'}
 
-    def act(title: str) -> Callable[[Site], Any]:
+    def act(title):
         return lambda site: site.put_json(mod_address(mod), {"title": title}, headers=headers, expect_errors=True)
 
     answers = together(sites, [act(f"title {at}") for at in range(AT_ONCE)])
@@ -90,14 +87,14 @@ def test_of_eight_edits_of_one_state_one_is_made(sites: tuple[Site, Site]) -> No
     assert sites[0].get(mod_address(mod)).json["title"] == made
 
 
-def test_of_eight_calls_with_one_key_one_creates(sites: tuple[Site, Site]) -> None:
+def test_of_eight_calls_with_one_key_one_creates(sites):
     # C-OWN-32
     headers, owner = {"Idempotency-Key": "k"}, sites[0].as_account(OWNER)
 
-    def create(site: Site) -> Any:
+    def create(site):
         return site.post_json("/api/modhub", {"title": "x"}, headers=headers, expect_errors=True)
 
-    def check(answers: list[Any]) -> None:
+    def check(answers):
         assert statuses(answers) == {201: AT_ONCE}
         assert len({answer.body for answer in answers}) == 1
 
@@ -105,7 +102,7 @@ def test_of_eight_calls_with_one_key_one_creates(sites: tuple[Site, Site]) -> No
     (mod,) = owner.get("/api/modhub/mine").json["mods"]
     assert create(owner).json == mod
 
-    def add_image(site: Site) -> Any:
+    def add_image(site):
         return site.post(mod_address(mod, "images"), b"image", headers=headers, expect_errors=True)
 
     check(together(sites, [add_image] * AT_ONCE))
@@ -114,7 +111,7 @@ def test_of_eight_calls_with_one_key_one_creates(sites: tuple[Site, Site]) -> No
     assert len(stored_files(sites[0])) == 1
 
 
-def test_images_never_pass_their_sum(sites: tuple[Site, Site]) -> None:
+def test_images_never_pass_their_sum(sites):
     # T-E3
     mod = published_mod(sites[0])
     for _ in range(4):
@@ -127,7 +124,7 @@ def test_images_never_pass_their_sum(sites: tuple[Site, Site]) -> None:
     all_is_well(sites[0])
 
 
-def test_one_guid_never_comes_into_both_lists(sites: tuple[Site, Site]) -> None:
+def test_one_guid_never_comes_into_both_lists(sites):
     # C-OWN-5, T-E6
     for _ in range(5):
         mod = new_mod(sites[0])
@@ -142,14 +139,14 @@ def test_one_guid_never_comes_into_both_lists(sites: tuple[Site, Site]) -> None:
         assert sorted([kept["requires"], kept["conflictsWith"]]) == [[], [GUID]]
 
 
-def try_to_hide(site: Site, mod: Any) -> None:
+def try_to_hide(site, mod):
     with site.databases.write_session.begin() as session:
         row = hiding.find_mod(session, mod["guid"])
         if row is not None:
             hiding.hide_mods(session, [row])
 
 
-def test_whatever_meets_a_delete_is_done_or_refused_as_if_it_came_after(sites: tuple[Site, Site]) -> None:
+def test_whatever_meets_a_delete_is_done_or_refused_as_if_it_came_after(sites):
     # T-E4
     for published in (False, True, True):
         mod = new_mod(sites[0])
@@ -176,10 +173,10 @@ def test_whatever_meets_a_delete_is_done_or_refused_as_if_it_came_after(sites: t
     assert stored_files(sites[0]) == []
 
 
-def test_votes_are_counted_once_each(sites: tuple[Site, Site]) -> None:
+def test_votes_are_counted_once_each(sites):
     mod = published_mod(sites[0])
     url = mod_address(mod, "vote")
-    acts: list[Callable[[Site], Any]] = [
+    acts = [
         lambda site, at=at: site.as_account(20 + at % 4).put_json(url, {"value": 1 if at < 6 else -1})
         for at in range(12)
     ]
@@ -191,21 +188,21 @@ def test_votes_are_counted_once_each(sites: tuple[Site, Site]) -> None:
     all_is_well(sites[0])
 
 
-def test_maintenance_beside_everything_takes_nothing_and_finds_nothing(sites: tuple[Site, Site]) -> None:
+def test_maintenance_beside_everything_takes_nothing_and_finds_nothing(sites):
     mods = [published_mod(sites[0], title=f"mod {at}") for at in range(4)]
-    damage: list[object] = []
+    damage = []
 
-    def sweep(site: Site) -> None:
+    def sweep(site):
         for _ in range(5):
             maintenance.sweep(site.databases, site.find_service(BlobStore), 0)
 
-    def verify(site: Site) -> None:
+    def verify(site):
         for _ in range(5):
             with site.databases.readonly_session() as session:
                 damage.extend(copies.public_copy_damage(session))
                 damage.extend(maintenance.blob_damage(session, site.find_service(BlobStore)))
 
-    def rebuild(site: Site) -> None:
+    def rebuild(site):
         copies.rebuild_copies(site.databases.write_session.begin)
 
     calls = [post(mods[at % 3], f"code?version=v{at}", bytes(1000 + at)) for at in range(6)]
@@ -219,7 +216,7 @@ def test_maintenance_beside_everything_takes_nothing_and_finds_nothing(sites: tu
     all_is_well(sites[0])
 
 
-def test_publishing_many_at_once_counts_them_all(sites: tuple[Site, Site]) -> None:
+def test_publishing_many_at_once_counts_them_all(sites):
     mods = [new_mod(sites[0], title=f"mod {at}") for at in range(AT_ONCE)]
     for mod in mods:
         upload_asset(sites[0], mod, "code", version="1")
@@ -232,11 +229,11 @@ def test_publishing_many_at_once_counts_them_all(sites: tuple[Site, Site]) -> No
     all_is_well(sites[0])
 
 
-def hide(mod: Any) -> Callable[[Site], Any]:
+def hide(mod):
     return lambda site: hide_mod(site, mod, "a reason")
 
 
-def nobody_sees(site: Site, mod: Any) -> None:
+def nobody_sees(site, mod):
     """No public copy is left, and none comes from the owner's next change."""
     for _ in range(2):
         with site.databases.readonly_session() as session:
@@ -247,7 +244,7 @@ def nobody_sees(site: Site, mod: Any) -> None:
         site.as_account(OWNER).put_json(mod_address(mod), {"games": ["Quake"]}, status=200)
 
 
-def test_whatever_meets_a_hiding_the_mod_is_hidden_in_the_end(sites: tuple[Site, Site]) -> None:
+def test_whatever_meets_a_hiding_the_mod_is_hidden_in_the_end(sites):
     for published in (False, True, True, False):
         mod = new_mod(sites[0], games=["Portal"], requires=[GUID])
         upload_asset(sites[0], mod, "code", version="1")
@@ -273,12 +270,12 @@ def test_whatever_meets_a_hiding_the_mod_is_hidden_in_the_end(sites: tuple[Site,
         all_is_well(sites[0])
 
 
-def test_operators_who_change_one_curated_game_at_once_make_one(sites: tuple[Site, Site], tmp_path: Path) -> None:
+def test_operators_who_change_one_curated_game_at_once_make_one(sites, tmp_path):
     # C-RUN-4
     icon = tmp_path / "icon.svg"
     icon.write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
-    add: Callable[[Site], bool] = lambda site: add_game(Admin(site.config), "Portal", None, icon)  # noqa: E731
-    remove: Callable[[Site], bool] = lambda site: remove_game(Admin(site.config), "portal")  # noqa: E731
+    add = lambda site: add_game(Admin(site.config), "Portal", None, icon)  # noqa: E731
+    remove = lambda site: remove_game(Admin(site.config), "portal")  # noqa: E731
     for _ in range(3):
         assert Counter(together(sites, [add] * AT_ONCE)) == {True: 1, False: AT_ONCE - 1}
         (game,) = sites[0].get("/api/modhub/games").json["games"]

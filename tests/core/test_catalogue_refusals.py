@@ -1,14 +1,12 @@
 """The 401 of owner calls is identical for anonymous and stranger, existing and missing mods."""
 
 from itertools import product
-from typing import Any
 
 import pytest
 
 from modhub.base.errors import OwnershipLost
 from modhub.catalogue.bodies import ModChange
 from modhub.catalogue.owning import services
-from modhub_testing import Site
 from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
 
 pytestmark = pytest.mark.slow
@@ -33,7 +31,7 @@ MOD_CALLS = [
     ("GET", "/files"),
     ("POST", "/preview"),
 ]
-BODIES: dict[str, dict[str, Any]] = {
+BODIES = {
     "good": {"params": b'{"title": "x", "text": "x"}', "content_type": "application/json"},
     "empty": {"params": b""},
     "garbage": {"params": b"\xff{", "content_type": "application/json"},
@@ -44,20 +42,20 @@ BODIES: dict[str, dict[str, Any]] = {
 }
 
 
-def shown(answer: Any) -> tuple[int, bytes, list[tuple[str, str]]]:
+def shown(answer):
     """All of an answer that a caller may compare."""
     headers = [(name, value) for name, value in answer.headerlist if name.lower() not in HIDDEN]
     return answer.status_int, answer.body, sorted(headers)
 
 
-def call(site: Site, method: str, url: str, **body: Any) -> Any:
+def call(site, method, url, **body):
     params = body.pop("params", b"")
     body.setdefault("content_type", "application/octet-stream")
     return site._gen_request(method, url, params=params, expect_errors=True, **body)
 
 
 @pytest.fixture
-def places(site: Site) -> dict[str, Any]:
+def places(site):
     """A mod with a note and an image of the owner, one of the stranger, a deleted one."""
     mine = published_mod(site)
     image = upload_asset(site, mine, "images", PNG, content_type="image/png")["assets"][-1]
@@ -79,14 +77,12 @@ def places(site: Site) -> dict[str, Any]:
     }
 
 
-def mod_ids(places: dict[str, Any]) -> list[object]:
+def mod_ids(places):
     return [places["mine"], places["draft"], places["deleted"], 10**6, 10**17, 10**30, "abc", "-1", "%D9%A3", "1_0"]
 
 
 @pytest.mark.parametrize(("method", "suffix"), MOD_CALLS)
-def test_a_mod_that_is_not_the_callers_answers_as_one_that_is_not_there(
-    site: Site, places: dict[str, Any], method: str, suffix: str
-) -> None:
+def test_a_mod_that_is_not_the_callers_answers_as_one_that_is_not_there(site, places, method, suffix):
     # C-OWN-12, C-OWN-13, C-OWN-14, C-OWN-34, C-OWN-40, C-OWN-41, T-B3
     missing = call(site, "DELETE", "/api/modhub/1000000")
     assert (missing.status_int, missing.json) == (401, REFUSED)
@@ -100,9 +96,7 @@ def test_a_mod_that_is_not_the_callers_answers_as_one_that_is_not_there(
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
-def test_a_note_or_an_image_that_is_not_there_answers_alike_to_everybody(
-    site: Site, places: dict[str, Any], method: str
-) -> None:
+def test_a_note_or_an_image_that_is_not_there_answers_alike_to_everybody(site, places, method):
     # C-NOTE-5, C-OWN-12, T-B3
     own, stranger = site.as_account(OWNER), site.as_account(STRANGER)
     note, foreign, mine = places["note"], places["foreign"], places["mine"]
@@ -122,7 +116,7 @@ def test_a_note_or_an_image_that_is_not_there_answers_alike_to_everybody(
     assert answers[0].json == REFUSED
 
 
-def test_create_and_mine_ask_for_an_account_before_anything_else(site: Site) -> None:
+def test_create_and_mine_ask_for_an_account_before_anything_else(site):
     # C-OWN-13
     answers = [call(site, "POST", "/api/modhub", **body) for body in BODIES.values()]
     answers.append(site.get("/api/modhub/mine", status=401))
@@ -130,7 +124,7 @@ def test_create_and_mine_ask_for_an_account_before_anything_else(site: Site) -> 
     assert answers[0].json == REFUSED
 
 
-def test_a_bad_token_alone_adds_its_error(site: Site, places: dict[str, Any]) -> None:
+def test_a_bad_token_alone_adds_its_error(site, places):
     # C-ERR-6
     plain = call(site, "DELETE", f"/api/modhub/{places['mine']}")
     tokens = ("Bearer nonsense", "bearer account-", "Bearer account-7,", "Bearer account-7 x")
@@ -142,7 +136,7 @@ def test_a_bad_token_alone_adds_its_error(site: Site, places: dict[str, Any]) ->
         assert shown(bad) == shown(plain)
 
 
-def test_somebody_elses_mod_is_refused_by_the_services_too(site: Site, places: dict[str, Any]) -> None:
+def test_somebody_elses_mod_is_refused_by_the_services_too(site, places):
     # C-OWN-12
     cleaned = ModChange(title="Taken").cleaned()
     changes = (

@@ -2,7 +2,6 @@
 
 import random
 from itertools import product
-from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from modhub.catalogue.reading.service import CatalogueReader
 from modhub.content import limits, text
 from modhub.content.folding import fold_game, fold_search, search_words
-from modhub_testing import Site
 from modhub_testing.mods import insert_mods
 
 pytestmark = pytest.mark.postgres
@@ -20,11 +18,11 @@ SIGNS = "%_\\\"'*()-:^+.,;!?#&=/|~@$ 0129\u0301\u200d😀"
 SEED = 20261121
 
 
-def some_text(rng: random.Random, most: int) -> str:
+def some_text(rng, most):
     return "".join(rng.choice(LETTERS if rng.random() < 0.75 else SIGNS) for _ in range(rng.randint(1, most)))
 
 
-def some_mods(rng: random.Random, count: int) -> list[dict[str, Any]]:
+def some_mods(rng, count):
     pool = [game for game in (text.line(some_text(rng, 8), limits.GAME) for _ in range(20)) if game]
     pool += ["Portal", "Portal 2", "PORTAL", "Pörtal", "100%", "a_b", "a\\b", 'say "hi"', "it's"]
     mods = []
@@ -39,13 +37,13 @@ def some_mods(rng: random.Random, count: int) -> list[dict[str, Any]]:
 class Model:
     """What the list should answer."""
 
-    def __init__(self, mods: list[dict[str, Any]], ids: list[int]) -> None:
+    def __init__(self, mods, ids):
         self.mods = [
             {**mod, "id": mod_id, "at": at, **self.folded(mod)}
             for at, (mod, mod_id) in enumerate(zip(mods, ids, strict=True))
         ]
 
-    def ids(self, q: str = "", game: str = "", sort: str = "new") -> list[int]:
+    def ids(self, q="", game="", sort="new"):
         words = search_words(q)
         folded_game = fold_game(text.line(game, limits.GAME))
         hits = [mod for mod in self.mods if self.matches(mod, words, folded_game)]
@@ -54,18 +52,18 @@ class Model:
         return [mod["id"] for mod in hits]
 
     @staticmethod
-    def folded(mod: dict[str, Any]) -> dict[str, Any]:
+    def folded(mod):
         """What is compared, folded once: it takes longer than the search itself."""
         lines = [fold_search(line) for line in (mod["title"], *mod["games"])]
         return {"lines": lines, "folded_games": {fold_game(name) for name in mod["games"]}}
 
     @staticmethod
-    def matches(mod: dict[str, Any], words: list[str], game: str) -> bool:
+    def matches(mod, words, game):
         in_game = not game or game in mod["folded_games"]
         return in_game and all(any(word in line for line in mod["lines"]) for word in words)
 
 
-def some_query(rng: random.Random, mods: list[dict[str, Any]]) -> dict[str, str]:
+def some_query(rng, mods):
     """Words cut out of existing titles and games, as people type them; sometimes folded, sometimes random."""
     words = []
     for _ in range(rng.choice([1, 1, 1, 2, 2, 3])):
@@ -84,12 +82,12 @@ def some_query(rng: random.Random, mods: list[dict[str, Any]]) -> dict[str, str]
     return query
 
 
-def ask(site: Site, **query: object) -> Any:
+def ask(site, **query):
     return site.get(f"/api/modhub?{urlencode(query)}").json
 
 
 @pytest.fixture
-def filled(site: Site) -> tuple[Model, list[dict[str, Any]], random.Random]:
+def filled(site):
     rng = random.Random(SEED)
     mods = some_mods(rng, 200)
     return Model(mods, insert_mods(site, mods)), mods, rng
@@ -97,9 +95,7 @@ def filled(site: Site) -> tuple[Model, list[dict[str, Any]], random.Random]:
 
 @pytest.mark.parametrize("plan", [None, (True, True), (True, False), (False, True), (False, False)])
 @pytest.mark.slow
-def test_hits_and_their_order_are_the_models_by_any_plan(
-    site: Site, filled: Any, monkeypatch: pytest.MonkeyPatch, plan: tuple[bool, bool] | None
-) -> None:
+def test_hits_and_their_order_are_the_models_by_any_plan(site, filled, monkeypatch, plan):
     # C-LIST-1, C-LIST-3, C-LIST-4, C-LIST-7, C-LIST-8, C-LIST-9
     queries = 120
     if plan is not None:
@@ -118,7 +114,7 @@ def test_hits_and_their_order_are_the_models_by_any_plan(
         assert answer["more"] is (page * size < len(expected_ids))
 
 
-TYPED: list[tuple[str, list[str] | None]] = [
+TYPED = [
     ("zé", ["Zelda", "Zebra"]),
     ("z", ["Zelda", "Zebra", "Łódź"]),
     ("STRAẞE", ["Straße"]),
@@ -146,7 +142,7 @@ TYPED: list[tuple[str, list[str] | None]] = [
 ]
 
 
-def test_search_matches_every_word_in_title_or_game(site: Site) -> None:
+def test_search_matches_every_word_in_title_or_game(site):
     # C-LIST-4, C-LIST-5, C-LIST-6
     names = ["Zelda", "Zebra", "Straße", "Smørrebrød", "Łódź", "x\N{ACUTE ACCENT}y"]
     names += ["100% wild", "under_score", "back\\slash", 'quo"te', "it's"]
@@ -163,14 +159,12 @@ def test_search_matches_every_word_in_title_or_game(site: Site) -> None:
 @pytest.mark.parametrize(
     ("q", "uses_index"), [("c++ 4-x", False), ("ab cde", True), ("ab", False), ("a_b", False), ("abc", True)]
 )
-def test_postgresql_reads_its_index_of_trigrams_only_for_words_that_have_one(
-    site: Site, monkeypatch: pytest.MonkeyPatch, q: str, uses_index: bool
-) -> None:
+def test_postgresql_reads_its_index_of_trigrams_only_for_words_that_have_one(site, monkeypatch, q, uses_index):
     # A prepared statement is planned for any word: with the index it would read all of it for a short one.
     insert_mods(site, [{"title": f"c++ 4-x a_b abcde {number}"} for number in range(3)])
     executor, plans = site.find_service(CatalogueReader).reader, list[str]()
 
-    def explain(connection: Any, statement: str, parameters: dict[str, Any], **how: Any) -> Any:
+    def explain(connection, statement, parameters, **how):
         with connection.cursor() as cursor:
             cursor.execute("SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan")
             cursor.execute(f"EXPLAIN {statement}", parameters, prepare=True)
@@ -183,7 +177,7 @@ def test_postgresql_reads_its_index_of_trigrams_only_for_words_that_have_one(
     assert any("trigram" in plan for plan in plans) is uses_index
 
 
-def test_a_search_as_long_as_an_address_can_be_is_cut(site: Site) -> None:
+def test_a_search_as_long_as_an_address_can_be_is_cut(site):
     # C-LIST-4, T-D6
     insert_mods(site, [{"title": "needle"}, {"title": "a" * 120}])
     assert ask(site, q="needle " + "x" * 250_000)["total"] == 0

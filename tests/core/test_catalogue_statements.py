@@ -1,13 +1,10 @@
 """The number of SQL statements of each list and read is constant."""
 
 import uuid
-from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
 
 import pytest
 
-from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, insert_mods, mod_address, new_mod, published_mod, upload_asset
 
 pytestmark = pytest.mark.slow
@@ -19,7 +16,7 @@ FEATURES = (
 ABSENT = "01234567-89ab-cdef-0123-456789abcdef"
 
 
-def count(site: Site, act: Callable[[], object]) -> int:
+def count(site, act):
     with site.counted() as statements:
         act()
     return len(statements)
@@ -47,7 +44,7 @@ READS = {
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("many", [False, True])
-def test_anonymous_reads(site: Site, many: bool) -> None:
+def test_anonymous_reads(site, many):
     # T-B4
     mod = published_mod(site, title="mod", games=["Portal"])
     for version in range(2, 6 if many else 2):
@@ -98,18 +95,18 @@ OWN_PAGES = {
 }
 
 
-def fill(site: Site) -> tuple[dict[str, Any], dict[str, Any]]:
+def fill(site):
     """A mod and a draft with something of everything, among some."""
     needed = [published_mod(site, title=f"mod {number}", games=["Portal"]) for number in range(3)]
     relations = {"requires": [needed[0]["guid"], ABSENT], "conflictsWith": [needed[1]["guid"]]}
-    mod: dict[str, Any] = published_mod(site, title="mod", games=["Portal"], **relations)
+    mod = published_mod(site, title="mod", games=["Portal"], **relations)
     draft = new_mod(site, title="draft", **relations)
     published_mod(site, title="user", requires=[mod["guid"], draft["guid"]])
     upload_asset(site, draft, "code", version="1")
     return mod, draft
 
 
-def grow(site: Site, *mods: dict[str, Any]) -> None:
+def grow(site, *mods):
     """A long chain, many users, many entries, many images, many other mods of the same author."""
     guids = [str(uuid.UUID(int=at)) for at in range(1, 122)]
     chain = pairwise(guids)
@@ -124,9 +121,9 @@ def grow(site: Site, *mods: dict[str, Any]) -> None:
         site.as_account(OWNER).put_json(mod_address(mod), both)
 
 
-def test_no_page_asks_more_when_there_is_more(site: Site) -> None:
+def test_no_page_asks_more_when_there_is_more(site):
     mod, draft = fill(site)
-    counts: dict[bool, dict[str, int]] = {False: {}, True: {}}
+    counts = {False: {}, True: {}}
     for many in (False, True):
         if many:
             grow(site, mod, draft)
@@ -147,7 +144,7 @@ def test_no_page_asks_more_when_there_is_more(site: Site) -> None:
     assert counts[True] == expected
 
 
-def test_the_front_and_a_mod_with_all_features(start: Start) -> None:
+def test_the_front_and_a_mod_with_all_features(start):
     site = start(FEATURES, fresh=True)
     needed, rival, guid = (str(uuid.UUID(int=at)) for at in (1, 2, 3))
     insert_mods(site, [{"guid": needed}, {"guid": rival}, {"guid": guid, "requires": [needed], "conflicts": [rival]}])
@@ -156,13 +153,13 @@ def test_the_front_and_a_mod_with_all_features(start: Start) -> None:
     assert count(site, lambda: site.get("/Modhub/3", status=200)) <= 8
 
 
-def call_cost(site: Site, account: int | None, method: str, url: str) -> int:
+def call_cost(site, account, method, url):
     caller = site if account is None else site.as_account(account)
     return count(site, lambda: caller._gen_request(method, url, params=b'{"value": 1}', expect_errors=True))
 
 
 @pytest.mark.postgres
-def test_a_foreign_and_an_absent_mod_cost_the_same(site: Site) -> None:
+def test_a_foreign_and_an_absent_mod_cost_the_same(site):
     # C-OWN-14, T-B4
     mod, draft = published_mod(site), new_mod(site)
     note = site.get(mod_address(mod, "changelog")).json["notes"][0]["id"]
@@ -176,7 +173,7 @@ def test_a_foreign_and_an_absent_mod_cost_the_same(site: Site) -> None:
 
 
 @pytest.mark.postgres
-def test_writes_do_not_grow_with_what_the_mod_has(site: Site) -> None:
+def test_writes_do_not_grow_with_what_the_mod_has(site):
     mod = published_mod(site)
     own = site.as_account(OWNER)
     titles = iter("abcdef")

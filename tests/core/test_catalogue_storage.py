@@ -1,21 +1,20 @@
 """A file store that is missing, rejects writes, or lost a file."""
 
 import os
-from typing import Any
 
 import pytest
 
-from modhub_testing import Site, Start, stored_files
+from modhub_testing import stored_files
 from modhub_testing.mods import OWNER, mod_address, new_mod, notes_of_mod, published_mod, upload_asset
 
 pytestmark = pytest.mark.slow
 
 
-def post(site: Site, mod: Any, rest: str, body: bytes) -> Any:
+def post(site, mod, rest, body):
     return site.as_account(OWNER).post(mod_address(mod, rest), body, expect_errors=True)
 
 
-def test_without_a_store_uploads_are_503_and_the_rest_works(start: Start) -> None:
+def test_without_a_store_uploads_are_503_and_the_rest_works(start):
     # C-ERR-15
     site = start(modhub__storage="")
     mod = new_mod(site)
@@ -28,7 +27,7 @@ def test_without_a_store_uploads_are_503_and_the_rest_works(start: Start) -> Non
     site.as_account(OWNER).delete(mod_address(mod), status=204)
 
 
-def test_a_page_for_a_file_without_a_store_does_not_call_that_temporary(start: Start) -> None:
+def test_a_page_for_a_file_without_a_store_does_not_call_that_temporary(start):
     # C-ERR-4, C-ERR-15
     with_store = start(fresh=True)
     mod = published_mod(with_store)
@@ -39,14 +38,12 @@ def test_a_page_for_a_file_without_a_store_does_not_call_that_temporary(start: S
 
 
 @pytest.mark.parametrize("broken", ["write", "rename"])
-def test_a_store_that_refuses_a_write_is_502(
-    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, broken: str
-) -> None:
+def test_a_store_that_refuses_a_write_is_502(site, monkeypatch, caplog, broken):
     # C-ERR-9, C-ERR-18, T-F2
     mod = published_mod(site)
     before, files = site.get(mod_address(mod)).body, stored_files(site)
 
-    def fail(*_: object, **__: object) -> None:
+    def fail(*_, **__):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
@@ -64,7 +61,7 @@ def test_a_store_that_refuses_a_write_is_502(
     upload_asset(site, mod, "code", version="2")
 
 
-def test_a_file_that_is_gone_or_wrong_is_503_and_never_404(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_file_that_is_gone_or_wrong_is_503_and_never_404(site, caplog):
     # C-ERR-9, C-ERR-17, T-F10
     mod = published_mod(site)
     (path,) = stored_files(site)

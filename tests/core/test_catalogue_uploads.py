@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -11,7 +10,7 @@ from webtest import Upload
 from modhub.blobs import BlobStore, maintenance
 from modhub.catalogue.models import AssetKind
 from modhub.catalogue.owning import uploads
-from modhub_testing import Site, stored_files
+from modhub_testing import stored_files
 from modhub_testing.mods import OWNER, mod_address, new_mod, notes_of_mod, publish_test_mod, published_mod, upload_asset
 from modhub_testing.pages import form_at, new_visitor
 
@@ -21,19 +20,19 @@ PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
 
 
 @pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
+def small(monkeypatch):
     """Limits that a test can pass quickly: code 100 bytes, css 50, one image 30, all images 80."""
     for kind, limit in ((AssetKind.CODE, 100), (AssetKind.CSS, 50), (AssetKind.IMAGE, 30)):
         monkeypatch.setitem(uploads.LIMITS, kind, limit)
     monkeypatch.setattr(uploads, "IMAGES", 80)
 
 
-def post(site: Site, mod: Any, rest: str, body: bytes, **options: Any) -> Any:
+def post(site, mod, rest, body, **options):
     options.setdefault("content_type", "application/octet-stream")
     return site.as_account(OWNER).post(mod_address(mod, rest), body, expect_errors=True, **options)
 
 
-def test_code_writes_an_entry_and_css_none_and_both_keep_their_address(site: Site) -> None:
+def test_code_writes_an_entry_and_css_none_and_both_keep_their_address(site):
     # C-NOTE-1, C-NOTE-2, C-READ-9, C-UP-5, C-UP-6
     mod = published_mod(site)
     first = upload_asset(site, mod, "css", b"one")["assets"]
@@ -45,7 +44,7 @@ def test_code_writes_an_entry_and_css_none_and_both_keep_their_address(site: Sit
     assert site.get(mod_address(mod, "download")).headers["Content-Disposition"] == 'attachment; filename="2.zip"'
 
 
-def test_names_are_leaves(site: Site) -> None:
+def test_names_are_leaves(site):
     # C-UP-7, T-A5
     mod = published_mod(site)
     names = {"../../etc/passwd": "passwd", ' "quo\nted".zip ': '"quoted".zip', "日本.zip": "日本.zip"}
@@ -60,7 +59,7 @@ def test_names_are_leaves(site: Site) -> None:
         assert fallback in [asset["name"] for asset in assets], kind
 
 
-def test_the_type_sent_is_stored_and_returned(site: Site) -> None:
+def test_the_type_sent_is_stored_and_returned(site):
     # C-FILE-3, C-FILE-4, C-UP-10, T-A1, T-H4
     mod = published_mod(site)
     kept = ["text/html", "image/svg+xml", 'text/plain; charset="x"', "IMAGE/PNG"]
@@ -77,7 +76,7 @@ def test_the_type_sent_is_stored_and_returned(site: Site) -> None:
         assert response.headers["Cache-Control"] == "public, max-age=86400"
 
 
-def test_only_images_are_inline_whatever_their_type(site: Site) -> None:
+def test_only_images_are_inline_whatever_their_type(site):
     # C-FILE-4, T-H4
     mod = published_mod(site)
     upload_asset(site, mod, "css", content_type="image/png")
@@ -88,7 +87,7 @@ def test_only_images_are_inline_whatever_their_type(site: Site) -> None:
         assert response.headers["Cache-Control"] == "no-cache"
 
 
-def test_an_image_without_a_type_gets_the_one_it_shows(site: Site) -> None:
+def test_an_image_without_a_type_gets_the_one_it_shows(site):
     # C-UP-10
     mod = published_mod(site)
     image = post(site, mod, "images", PNG, content_type="").json["assets"][-1]
@@ -97,7 +96,7 @@ def test_an_image_without_a_type_gets_the_one_it_shows(site: Site) -> None:
     assert site.get(css["url"]).headers["Content-Type"] == "application/octet-stream"
 
 
-def test_a_code_upload_needs_a_version(site: Site) -> None:
+def test_a_code_upload_needs_a_version(site):
     # C-UP-3, C-UP-8
     mod = new_mod(site)
     for query in ("", "?version=%20%0A", "?Version=1"):
@@ -108,7 +107,7 @@ def test_a_code_upload_needs_a_version(site: Site) -> None:
     assert upload_asset(site, mod, "code", version="v" * 500)["version"] == "v" * 64
 
 
-def test_a_used_version_is_refused_with_what_it_stored(site: Site) -> None:
+def test_a_used_version_is_refused_with_what_it_stored(site):
     # C-UP-4
     mod = new_mod(site)
     upload_asset(site, mod, "code", b"first", version="1")
@@ -129,7 +128,7 @@ def test_a_used_version_is_refused_with_what_it_stored(site: Site) -> None:
     assert upload_asset(site, mod, "code", version="1A")["version"] == "1A"
 
 
-def test_a_form_around_the_file_is_refused_and_nothing_is_kept(site: Site) -> None:
+def test_a_form_around_the_file_is_refused_and_nothing_is_kept(site):
     # C-UP-1, T-A9
     mod = new_mod(site)
     form = b'--B\r\nContent-Disposition: form-data; name="file"; filename="a.zip"\r\n\r\nPK\r\n--B--\r\n'
@@ -148,7 +147,7 @@ def test_a_form_around_the_file_is_refused_and_nothing_is_kept(site: Site) -> No
 
 
 @pytest.mark.parametrize("body", [b"\r\n {}\t", b"[object Blob]"])
-def test_what_a_program_made_of_its_file_is_refused(site: Site, body: bytes) -> None:
+def test_what_a_program_made_of_its_file_is_refused(site, body):
     # C-UP-1
     mod = new_mod(site)
     refused = post(site, mod, "code?version=1", body)
@@ -164,7 +163,7 @@ def test_what_a_program_made_of_its_file_is_refused(site: Site, body: bytes) -> 
     upload_asset(site, mod, "css", b"{}")
 
 
-def test_an_empty_or_encoded_body_is_refused(site: Site) -> None:
+def test_an_empty_or_encoded_body_is_refused(site):
     # C-UP-1, C-UP-9, T-A8
     mod = new_mod(site)
     for rest in ("code?version=1", "css", "images"):
@@ -177,7 +176,7 @@ def test_an_empty_or_encoded_body_is_refused(site: Site) -> None:
 
 
 @pytest.mark.usefixtures("small")
-def test_limits_are_exact_and_name_the_limit_that_was_passed(site: Site) -> None:
+def test_limits_are_exact_and_name_the_limit_that_was_passed(site):
     # C-TXT-7, C-UP-2, C-UP-12
     mod = new_mod(site)
     for rest, limit in (("code?version=1", 100), ("css", 50), ("images", 30)):
@@ -193,12 +192,12 @@ def test_limits_are_exact_and_name_the_limit_that_was_passed(site: Site) -> None
         assert stored_files(site) == []
 
 
-def run_sweep(site: Site) -> None:
+def run_sweep(site):
     maintenance.sweep(site.databases, site.find_service(BlobStore), 0)
 
 
 @pytest.mark.usefixtures("small")
-def test_images_have_a_sum(site: Site) -> None:
+def test_images_have_a_sum(site):
     # C-UP-11, C-UP-12, C-UP-14
     mod = new_mod(site)
     # The sum is of images alone, and of one mod.
@@ -222,7 +221,7 @@ def test_images_have_a_sum(site: Site) -> None:
     assert [asset["bytes"] for asset in mod["assets"]] == [100, 50, 30, 19, 1, 30]
 
 
-def test_publishing_needs_code(site: Site) -> None:
+def test_publishing_needs_code(site):
     # C-OWN-8
     mod = new_mod(site)
     upload_asset(site, mod, "css")
@@ -237,7 +236,7 @@ def test_publishing_needs_code(site: Site) -> None:
 
 
 @pytest.mark.postgres
-def test_a_date_is_never_another_files_however_fast_it_is_replaced(site: Site) -> None:
+def test_a_date_is_never_another_files_however_fast_it_is_replaced(site):
     mod = published_mod(site)
     url = mod["assets"][0]["url"]
     dates = []
@@ -255,14 +254,14 @@ def test_a_date_is_never_another_files_however_fast_it_is_replaced(site: Site) -
 LINK = re.compile(r'<(/Modhub/file/[0-9]+)>; rel="enclosure"; kind="(code|css)"; sha256="([0-9a-f]{64})"')
 
 
-def linked(answer: Any) -> dict[str, tuple[str, str]]:
+def linked(answer):
     """(address, digest) of each kind of file that the header names; it holds nothing else."""
     links = [LINK.fullmatch(link) for link in answer.headers["Link"].split(", ")]
     assert all(links)
     return {link[2]: (link[1], link[3]) for link in links if link}
 
 
-def test_a_download_is_tied_to_what_was_read(site: Site) -> None:
+def test_a_download_is_tied_to_what_was_read(site):
     # C-FILE-9, C-READ-11
     mod = published_mod(site)
     upload_asset(site, mod, "css", b"p {}", name='"><; \u00e4' * 60, content_type="text/css")
@@ -287,7 +286,7 @@ def test_a_download_is_tied_to_what_was_read(site: Site) -> None:
     assert site.get(mod_address(mod, "download"), headers=match).body == bytes_of["code"][::-1]
 
 
-def test_css_has_no_effect_on_any_page(site: Site) -> None:
+def test_css_has_no_effect_on_any_page(site):
     # C-UP-15
     mod = published_mod(site)
     author = new_visitor(site, OWNER)

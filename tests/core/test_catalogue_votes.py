@@ -1,21 +1,18 @@
 """Votes, and removing images."""
 
-from typing import Any
-
 import pytest
 
-from modhub_testing import Site
 from modhub_testing.mods import OWNER, mod_address, published_mod
 
 pytestmark = pytest.mark.slow
 
 
-def vote(site: Site, mod: Any, account: int, value: object, status: int = 200) -> Any:
+def vote(site, mod, account, value, status=200):
     return site.as_account(account).put_json(mod_address(mod, "vote"), {"value": value}, status=status).json
 
 
 @pytest.mark.postgres
-def test_one_vote_an_account_and_zero_withdraws(site: Site) -> None:
+def test_one_vote_an_account_and_zero_withdraws(site):
     # C-VOTE-1, C-VOTE-2
     mod = published_mod(site)
     steps = [(8, 1, 1, 0), (8, 1, 1, 0), (9, -1, 1, 1), (8, -1, 0, 2), (9, 0, 0, 1), (8, 1, 1, 0)]
@@ -30,7 +27,7 @@ def test_one_vote_an_account_and_zero_withdraws(site: Site) -> None:
     assert site.as_account(10).get(mod_address(mod, "vote")).json == {"ups": 1, "downs": 0, "value": 0}
 
 
-def test_owners_do_not_vote_on_their_own(site: Site) -> None:
+def test_owners_do_not_vote_on_their_own(site):
     # C-VOTE-3
     mod = published_mod(site)
     for value in (1, 0, -1):
@@ -38,7 +35,7 @@ def test_owners_do_not_vote_on_their_own(site: Site) -> None:
     assert site.get(mod_address(mod, "vote")).json == {"ups": 0, "downs": 0}
 
 
-def test_what_no_vote_is(site: Site) -> None:
+def test_what_no_vote_is(site):
     # C-VOTE-1
     mod = published_mod(site)
     for value in (2, "1", 0.999999, True, None):

@@ -1,19 +1,16 @@
 """The serial of what everybody can see: what raises it, in which order it becomes visible, and what mends it."""
 
 import random
-from collections.abc import Callable
 from datetime import timedelta
 from threading import Thread
-from typing import Any
 
 import pytest
 from sqlalchemy import select, text, update
 
 from modhub.catalogue.models import Mod
 from modhub.db import changes, now
-from modhub.db.changes import ChangeEntry, ChangeReader, Generation, What
+from modhub.db.changes import ChangeReader, Generation, What
 from modhub.plugins.events import AccountDeleted
-from modhub_testing import Site
 from modhub_testing.mods import (
     OWNER,
     copy_damage,
@@ -33,22 +30,22 @@ pytestmark = pytest.mark.postgres
 GUID = "11111111-2222-4333-8444-555555555555"
 
 
-def serial(site: Site) -> int:
+def serial(site):
     return site.find_service(ChangeReader).generation()[0]
 
 
-def entries(site: Site, since: int = 0) -> list[ChangeEntry]:
+def entries(site, since=0):
     return site.find_service(ChangeReader).page(since, 10_000).changes
 
 
-def full_text_is_true(site: Site) -> None:
+def full_text_is_true(site):
     """SQLite's own check of the full-text index against the table that it is made from."""
     if site.databases.dialect == "sqlite":
         with site.databases.write_engine.begin() as connection:
             connection.execute(text("INSERT INTO fts_core_text(fts_core_text, rank) VALUES ('integrity-check', 1)"))
 
 
-def test_each_write_is_seen_as_the_contract_says(site: Site) -> None:
+def test_each_write_is_seen_as_the_contract_says(site):
     # C-MOD-13
     """What the feed of changes says of it, and whether ``updatedAt`` moves; the public copies are always true."""
     own, other = site.as_account(OWNER), site.as_account(8)
@@ -62,11 +59,11 @@ def test_each_write_is_seen_as_the_contract_says(site: Site) -> None:
     assert publish_test_mod(site, mod)["updatedAt"] > coded["updatedAt"]
     note = notes_of_mod(site, mod)[0]["id"]
 
-    def updated() -> str:
+    def updated():
         mine = own.get("/api/modhub/mine").json["mods"]
         return str(next((entry["updatedAt"] for entry in mine if entry["id"] == mod_id), ""))
 
-    writes: list[tuple[Callable[[], Any], str, bool]] = [
+    writes = [
         (lambda: own.post(mod_address(mod, "publish")), "", False),
         (lambda: own.put_json(here, {"title": "Two", "games": ["Portal"]}), "edited", True),
         (lambda: own.put_json(here, {"requires": [GUID], "games": []}), "edited", True),
@@ -103,7 +100,7 @@ def test_each_write_is_seen_as_the_contract_says(site: Site) -> None:
     assert [entry.key for entry in entries(site)] == [mod["guid"]]
 
 
-def test_many_mods_in_one_transaction_have_a_serial_each(site: Site) -> None:
+def test_many_mods_in_one_transaction_have_a_serial_each(site):
     ids = insert_mods(site, [{"owner": 9}] * 3 + [{"published": False, "owner": 9}])
     assert [(entry.serial, entry.mod_id) for entry in entries(site)] == list(enumerate(ids[:3], 1))
     with site.databases.write_session.begin() as session:
@@ -113,7 +110,7 @@ def test_many_mods_in_one_transaction_have_a_serial_each(site: Site) -> None:
     ]
 
 
-def test_a_change_is_not_earlier_than_its_mod_where_the_clock_was_set_back(site: Site) -> None:
+def test_a_change_is_not_earlier_than_its_mod_where_the_clock_was_set_back(site):
     mod = published_mod(site)
     ahead = now() + timedelta(hours=1)
     with site.databases.write_session.begin() as session:
@@ -122,7 +119,7 @@ def test_a_change_is_not_earlier_than_its_mod_where_the_clock_was_set_back(site:
     assert entries(site)[-1].at == ahead + timedelta(microseconds=1)
 
 
-def test_a_feature_declares_its_kind(site: Site) -> None:
+def test_a_feature_declares_its_kind(site):
     with site.databases.write_session.begin() as session:
         changes.mark_changed(session, "weather", What.EDITED)
     assert serial(site) == 1
@@ -134,13 +131,13 @@ def test_a_feature_declares_its_kind(site: Site) -> None:
 
 
 @pytest.mark.slow
-def test_whoever_reads_a_serial_sees_all_before_it(site: Site) -> None:
+def test_whoever_reads_a_serial_sees_all_before_it(site):
     """Writers commit in any order; a reader that goes on from each head misses nothing."""
     mods = [published_mod(site, title=f"mod {number}") for number in range(4)]
-    seen: dict[str, int] = {}
-    ended: list[str] = []
+    seen = {}
+    ended = []
 
-    def write(number: int) -> None:
+    def write(number):
         own, mod = site.as_account(OWNER), mods[number]
         rng = random.Random(number)
         for step in range(12):
@@ -167,7 +164,7 @@ def test_whoever_reads_a_serial_sees_all_before_it(site: Site) -> None:
     assert serial(site) == len(mods) * 13
 
 
-def test_the_row_is_locked_only_at_the_end(site: Site) -> None:
+def test_the_row_is_locked_only_at_the_end(site):
     """A long transaction does not make others wait before it writes its copies."""
     mod = published_mod(site)
     if site.databases.dialect == "sqlite":

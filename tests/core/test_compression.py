@@ -1,14 +1,12 @@
 """Compressed responses, and the validators of pages: what is compressed, what never is, and the ETags of both forms."""
 
 import gzip
-from typing import Any
 
 import pytest
 from webob import Request, Response
 
 from modhub.web.compression import accepts_gzip, is_for_everybody
 from modhub.web.headers import HAS_TOKEN
-from modhub_testing import Site
 from modhub_testing.mods import OWNER, published_mod, upload_asset
 from modhub_testing.pages import new_visitor
 
@@ -27,17 +25,17 @@ GZIP = {"Accept-Encoding": "gzip, deflate, br"}
         (";;=,q=0", False),
     ],
 )
-def test_accept_encoding(header: str, accepted: bool) -> None:
+def test_accept_encoding(header, accepted):
     assert accepts_gzip(header) is accepted
 
 
-def plain(answer: Any) -> bytes:
+def plain(answer):
     assert answer.headers["Content-Encoding"] == "gzip"
     assert int(answer.headers["Content-Length"]) == len(answer.body)
     return gzip.decompress(answer.body)
 
 
-def read(site: Site, address: str, status: int = 200, **headers: str) -> Any:
+def read(site, address, status=200, **headers):
     """The response as it is sent: WebTest would decompress it."""
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
     answer = Request.blank(address, headers=sent).get_response(site.app)
@@ -45,7 +43,7 @@ def read(site: Site, address: str, status: int = 200, **headers: str) -> Any:
     return answer
 
 
-def test_json_is_compressed_and_revalidated_in_either_form(site: Site) -> None:
+def test_json_is_compressed_and_revalidated_in_either_form(site):
     # C-HTTP-12, C-HTTP-9
     for number in range(3):
         mod = published_mod(site, title=f"Mod {number}", description="<p>A calm HUD.</p>" * 20)
@@ -72,7 +70,7 @@ def test_json_is_compressed_and_revalidated_in_either_form(site: Site) -> None:
     assert head.headers["ETag"] == read(site, "/api/modhub", **GZIP).headers["ETag"]
 
 
-def test_pages_are_compressed_and_revalidated(site: Site) -> None:
+def test_pages_are_compressed_and_revalidated(site):
     # C-HTTP-12, C-HTTP-13
     mod = published_mod(site, description="<p>A calm HUD.</p>" * 20)
     for address in ("/Modhub", "/Modhub?q=mod", mod["url"], "/Modhub/doc"):
@@ -95,7 +93,7 @@ def test_pages_are_compressed_and_revalidated(site: Site) -> None:
     assert read(site, "/Modhub", If_None_Match=before).status_int == 200
 
 
-def test_what_is_for_one_caller_is_never_compressed(site: Site) -> None:
+def test_what_is_for_one_caller_is_never_compressed(site):
     # C-HTTP-12, T-D18
     mod = published_mod(site, description="<p>A calm HUD.</p>" * 20)
     author = new_visitor(site, OWNER)
@@ -108,7 +106,7 @@ def test_what_is_for_one_caller_is_never_compressed(site: Site) -> None:
     assert "Content-Encoding" not in mine.headers
 
 
-def test_a_response_with_a_secret_is_not_for_everybody() -> None:
+def test_a_response_with_a_secret_is_not_for_everybody():
     # T-D18
     request, form = Request.blank("/"), Request.blank("/", environ={HAS_TOKEN: True})
     assert is_for_everybody(request, Response())
@@ -117,7 +115,7 @@ def test_a_response_with_a_secret_is_not_for_everybody() -> None:
         assert not is_for_everybody(request, Response(headerlist=[header]))
 
 
-def test_files_are_never_changed(site: Site) -> None:
+def test_files_are_never_changed(site):
     # C-HTTP-12, C-FILE-1
     content = b"/* calm */" * 500
     mod = published_mod(site)
@@ -134,7 +132,7 @@ def test_files_are_never_changed(site: Site) -> None:
     assert part.body == content[2:6]
 
 
-def test_static_files_are_compressed(site: Site) -> None:
+def test_static_files_are_compressed(site):
     # C-HTTP-12
     page = site.get("/Modhub").html
     address = page.find("link", rel="stylesheet")["href"]

@@ -3,7 +3,6 @@
 import pytest
 
 from modhub.web.request import MAX_COOKIE_BYTES, parse_cookies
-from modhub_testing import Site
 from modhub_testing.mods import OWNER
 
 PAGES = ["/Modhub", "/Modhub/1", "/Modhub/file/1", "/Modhub/mine", "/"]
@@ -19,7 +18,7 @@ FOREIGN = [
 
 
 @pytest.mark.parametrize("cookie", FOREIGN)
-def test_a_malformed_cookie_breaks_no_page_and_hides_no_cookie(site: Site, cookie: str) -> None:
+def test_a_malformed_cookie_breaks_no_page_and_hides_no_cookie(site, cookie):
     for page in PAGES:
         answer = site.get(page, headers={"Cookie": cookie}, expect_errors=True)
         assert answer.status_int < 500, (page, answer.text)
@@ -40,5 +39,5 @@ def test_a_malformed_cookie_breaks_no_page_and_hides_no_cookie(site: Site, cooki
         ),
     ],
 )
-def test_cookies_are_read_as_browsers_write_them(sent: str, cookies: dict[str, str]) -> None:
+def test_cookies_are_read_as_browsers_write_them(sent, cookies):
     assert parse_cookies(sent) == cookies

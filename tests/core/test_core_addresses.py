@@ -2,7 +2,7 @@
 
 import pytest
 
-from modhub_testing import TEST_ACCOUNTS, Start
+from modhub_testing import TEST_ACCOUNTS
 from modhub_testing.mods import OWNER, published_mod, upload_asset
 from tests import raw
 
@@ -13,13 +13,13 @@ PREFLIGHT = {"HTTP_ORIGIN": "https://elsewhere.example", "HTTP_ACCESS_CONTROL_RE
 ALL = f"{TEST_ACCOUNTS} modhub_builds modhub_sync modhub_wiki modhub_downloads modhub_profiles modhub_tags"
 
 
-def kind(headers: dict[str, str]) -> tuple[str | None, str, bool]:
+def kind(headers):
     """Which kind of address the headers belong to."""
     allowed = headers.get("Access-Control-Allow-Origin")
     return allowed, headers["Cross-Origin-Resource-Policy"], "X-Frame-Options" in headers
 
 
-def test_dots_lead_nowhere(start: Start) -> None:
+def test_dots_lead_nowhere(start):
     site = start(ALL)
     mod = published_mod(site)
     site.extra_environ = {**site.extra_environ, "HTTP_COOKIE": f"account={OWNER}"}
@@ -34,7 +34,7 @@ def test_dots_lead_nowhere(start: Start) -> None:
         assert raw.call(site, path)[0] == 404, path
 
 
-def test_empty_segments_change_nothing(start: Start) -> None:
+def test_empty_segments_change_nothing(start):
     site = start(ALL, ApiPrivateKeys="agent")
     mod = published_mod(site)
     image = upload_asset(site, mod, "images", content=b"x", content_type="image/png")["assets"][-1]["url"]
@@ -50,7 +50,7 @@ def test_empty_segments_change_nothing(start: Start) -> None:
             assert raw.call(site, odd, "OPTIONS", **PREFLIGHT)[0] == raw.call(site, path, "OPTIONS", **PREFLIGHT)[0]
 
 
-def test_pages_elsewhere_may_read_feeds_and_files_and_nothing_else_of_the_site(start: Start) -> None:
+def test_pages_elsewhere_may_read_feeds_and_files_and_nothing_else_of_the_site(start):
     # C-HTTP-2
     site = start(ALL)
     mod = published_mod(site)

@@ -19,7 +19,7 @@ from modhub.base.json_lines import JsonLineFormatter
 from modhub.blobs import maintenance
 from modhub.blobs.disk_errors import write_errors
 from modhub.catalogue.models import PublicCounter, PublicText
-from modhub_testing import TEST_SECRET, Site, stored_files
+from modhub_testing import TEST_SECRET, stored_files
 from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
 from modhub_testing.service import script
 
@@ -30,14 +30,14 @@ Run = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture
-def run(site: Site, run_with_ini: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(site, run_with_ini, monkeypatch):
     """``run("game", "add", "Portal")`` by the site's own application, which takes longer to configure."""
     monkeypatch.setattr(modhub, "configure", lambda *_, **__: site.config)
     return run_with_ini
 
 
 @pytest.mark.postgres
-def test_verify_finds_what_is_damaged(site: Site, run: Run) -> None:
+def test_verify_finds_what_is_damaged(site, run):
     # C-RUN-4, C-RUN-5, T-F10
     mod = published_mod(site)
     assert run("verify") == (0, "No problems found.\n")
@@ -57,7 +57,7 @@ def test_verify_finds_what_is_damaged(site: Site, run: Run) -> None:
 
 
 @pytest.mark.postgres
-def test_sweep_takes_what_nothing_names_and_only_when_it_is_old(site: Site, run: Run) -> None:
+def test_sweep_takes_what_nothing_names_and_only_when_it_is_old(site, run):
     # C-RUN-4, C-RUN-6
     mod = published_mod(site)
     upload_asset(site, mod, "code", b"two", version="2")
@@ -80,7 +80,7 @@ def test_sweep_takes_what_nothing_names_and_only_when_it_is_old(site: Site, run:
 
 
 @pytest.mark.postgres
-def test_rebuild_mends_what_verify_finds(site: Site, run: Run) -> None:
+def test_rebuild_mends_what_verify_finds(site, run):
     mod = published_mod(site, title="Mended")
     with site.databases.write_session.begin() as session:
         session.execute(update(PublicText).values(text="other"))
@@ -91,7 +91,7 @@ def test_rebuild_mends_what_verify_finds(site: Site, run: Run) -> None:
     assert [entry["id"] for entry in site.get("/api/modhub?q=mended").json["mods"]] == [mod["id"]]
 
 
-def test_a_curated_game_shows_at_once(site: Site, run: Run, tmp_path: Path) -> None:
+def test_a_curated_game_shows_at_once(site, run, tmp_path):
     # C-READ-10, C-RUN-4
     icon = tmp_path / "icon.png"
     Image.new("RGB", (256, 256), "red").save(icon)
@@ -111,9 +111,7 @@ def test_a_curated_game_shows_at_once(site: Site, run: Run, tmp_path: Path) -> N
     assert "Half-Life (1998)" in run("game", "list")[1]
 
 
-def test_a_game_is_changed_by_its_identity_and_a_new_icon_has_a_new_address(
-    site: Site, run: Run, tmp_path: Path
-) -> None:
+def test_a_game_is_changed_by_its_identity_and_a_new_icon_has_a_new_address(site, run, tmp_path):
     # C-READ-10
     icon = tmp_path / "icon.gif"
     Image.new("P", (32, 32)).save(icon)
@@ -134,7 +132,7 @@ def test_a_game_is_changed_by_its_identity_and_a_new_icon_has_a_new_address(
     assert stored_files(site) == []
 
 
-def test_an_invalid_icon_is_one_line_and_stores_nothing(site: Site, run: Run, tmp_path: Path) -> None:
+def test_an_invalid_icon_is_one_line_and_stores_nothing(site, run, tmp_path):
     page, cut = tmp_path / "page.html", tmp_path / "cut.png"
     page.write_bytes(b"<html>")
     cut.write_bytes(PNG)
@@ -150,9 +148,7 @@ def test_an_invalid_icon_is_one_line_and_stores_nothing(site: Site, run: Run, tm
     assert stored_files(site) == []
 
 
-def test_a_terminal_shows_sentences_and_no_json(
-    run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_terminal_shows_sentences_and_no_json(run, monkeypatch, caplog):
     shown = io.StringIO()
     handler = logging.StreamHandler(shown)
     handler.setFormatter(JsonLineFormatter())
@@ -175,11 +171,11 @@ def test_a_terminal_shows_sentences_and_no_json(
     ],
 )
 def test_ctrl_c_says_what_is_left(  # noqa: PLR0917 - fixtures
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, target: str, sentence: str
-) -> None:
+    run, tmp_path, monkeypatch, words, target, sentence
+):
     folder = tmp_path / "saved"
 
-    def interrupted(*_: object) -> None:
+    def interrupted(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(target, interrupted)
@@ -188,7 +184,7 @@ def test_ctrl_c_says_what_is_left(  # noqa: PLR0917 - fixtures
     assert line.startswith(f"modhub-admin: interrupted; {sentence}")
 
 
-def test_wrong_calls_are_one_line(run_with_ini: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_wrong_calls_are_one_line(run_with_ini, capsys, tmp_path):
     assert modhub.admin_main(["--help"]) == 0
     assert capsys.readouterr().out.startswith("usage: modhub-admin -c INI COMMAND\n")
     assert modhub.admin_main([]) == 2
@@ -214,9 +210,7 @@ def test_wrong_calls_are_one_line(run_with_ini: Run, capsys: pytest.CaptureFixtu
         assert capsys.readouterr().err.startswith(sentence)
 
 
-def test_a_database_that_is_behind_or_away_is_one_line(
-    run_with_ini: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_database_that_is_behind_or_away_is_one_line(run_with_ini, capsys, tmp_path):
     ini = tmp_path / "other.ini"
     for folder, sentence in ((".", "the database is behind (modhub)"), ("no/such", "the database cannot be reached")):
         lines = f"sqlalchemy.url = sqlite:///{tmp_path}/{folder}/new.sqlite\nmodhub.secret = {TEST_SECRET}\n"
@@ -232,10 +226,10 @@ def test_a_database_that_is_behind_or_away_is_one_line(
     assert f"there is no folder {tmp_path}/no/such for the file new.sqlite" in capsys.readouterr().err
 
 
-def test_a_store_that_fails_is_said_with_its_cause(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_fails_is_said_with_its_cause(run, monkeypatch):
     """The client's sentence says neither what failed nor why."""
 
-    def full(*_: object) -> None:
+    def full(*_):
         with write_errors():
             raise OSError(ENOSPC, "No space left on device", "/secret/place")
 
@@ -247,7 +241,7 @@ def test_a_store_that_fails_is_said_with_its_cause(run: Run, monkeypatch: pytest
     )
 
 
-def test_only_who_stores_files_makes_the_folder(site: Site, run_with_ini: Run, tmp_path: Path) -> None:
+def test_only_who_stores_files_makes_the_folder(site, run_with_ini, tmp_path):
     """Made by root's `migrate` it would be a folder that the service cannot use."""
     ini, folder = next(tmp_path.glob("site.ini")), tmp_path / "other files"
     lines = [line for line in ini.read_text("utf-8").splitlines() if not line.startswith("modhub.storage")]
@@ -265,7 +259,7 @@ def test_only_who_stores_files_makes_the_folder(site: Site, run_with_ini: Run, t
 
 
 @pytest.mark.process
-def test_a_process_says_nothing_else() -> None:
+def test_a_process_says_nothing_else():
     # C-RUN-25: neither a traceback nor Pyramid's warning about pkg_resources
     environ = {name: value for name, value in os.environ.items() if name != "PYTHONWARNINGS"}
     with Path("/dev/full").open("w", encoding="utf-8") as full:
@@ -275,15 +269,15 @@ def test_a_process_says_nothing_else() -> None:
     assert (done.returncode, done.stderr) == (1, expected)
 
 
-def test_an_invalid_age_is_reported(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_age_is_reported(run, capsys):
     with pytest.raises(SystemExit) as end:
         run("sweep", "--older-than=-1")
     assert end.value.code == 2
     assert "is not a number of seconds" in capsys.readouterr().err
 
 
-def test_a_database_that_is_busy_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def busy(*_: object) -> None:
+def test_a_database_that_is_busy_is_one_line(run, monkeypatch):
+    def busy(*_):
         raise PoolTimeout("QueuePool limit")
 
     monkeypatch.setattr(maintenance, "sweep", busy)

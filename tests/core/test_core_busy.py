@@ -1,7 +1,6 @@
 """A locked, missing or broken database: reads continue where possible, writes wait, then 503."""
 
 import time
-from typing import Any
 
 import psycopg
 import pytest
@@ -9,7 +8,7 @@ from sqlalchemy import event, make_url, text
 
 from modhub import db
 from modhub.catalogue.reading.service import CatalogueReader
-from modhub_testing import Site, Start, stored_files
+from modhub_testing import stored_files
 from modhub_testing.databases import locked_database
 from modhub_testing.mods import OWNER, mod_address, new_mod, notes_of_mod, publish_test_mod, published_mod, upload_asset
 
@@ -19,9 +18,7 @@ CEILING = 60.0
 """Seconds; the wait itself is five."""
 
 
-def test_reads_go_on_and_writes_are_503_while_somebody_holds_the_lock(
-    start: Start, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_reads_go_on_and_writes_are_503_while_somebody_holds_the_lock(start, caplog):
     # C-ERR-9, C-ERR-16, C-RUN-15, T-F4
     site = start(modhub__lock_seconds="1")
     mod, draft = published_mod(site), new_mod(site)
@@ -56,7 +53,7 @@ def test_reads_go_on_and_writes_are_503_while_somebody_holds_the_lock(
     publish_test_mod(site, draft)
 
 
-def test_a_pool_recovers_from_connections_that_died(start: Start, dialect: str) -> None:
+def test_a_pool_recovers_from_connections_that_died(start, dialect):
     # T-F5
     site = start()
     mod = published_mod(site)
@@ -71,7 +68,7 @@ def test_a_pool_recovers_from_connections_that_died(start: Start, dialect: str) 
         site.as_account(OWNER).put_json(mod_address(mod), {"description": "x"}, status=200)
 
 
-def test_a_database_that_cannot_be_had_is_503(start: Start, caplog: pytest.LogCaptureFixture, dialect: str) -> None:
+def test_a_database_that_cannot_be_had_is_503(start, caplog, dialect):
     # C-ERR-3, C-ERR-16, C-RUN-8, T-F4
     site = start(fresh=True)
     if dialect == "sqlite":
@@ -94,7 +91,7 @@ def test_a_database_that_cannot_be_had_is_503(start: Start, caplog: pytest.LogCa
     assert "Traceback" not in caplog.text
 
 
-def test_our_own_mistakes_are_not_called_busy(site: Site) -> None:
+def test_our_own_mistakes_are_not_called_busy(site):
     with site.databases.write_engine.connect() as connection:
         for statement in ("SELECT nonsense", "SELECT * FROM nothing", "SELEC"):
             with pytest.raises(Exception) as problem:  # noqa: PT011 - whatever the driver calls it
@@ -105,11 +102,11 @@ def test_our_own_mistakes_are_not_called_busy(site: Site) -> None:
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-def test_a_database_without_room_is_503_and_recovers(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_database_without_room_is_503_and_recovers(site, caplog):
     # C-ERR-16, T-F2
     own, engine = site.as_account(OWNER), site.databases.write_engine
 
-    def no_room(connection: Any, _record: Any) -> None:
+    def no_room(connection, _record):
         connection.execute("PRAGMA max_page_count = 1")  # SQLite takes the pages that there are
 
     mod = published_mod(site)
@@ -128,7 +125,7 @@ def test_a_database_without_room_is_503_and_recovers(site: Site, caplog: pytest.
     assert "Traceback" not in caplog.text
 
 
-def test_a_full_disk_of_postgresql_is_a_matter_of_the_moment() -> None:
+def test_a_full_disk_of_postgresql_is_a_matter_of_the_moment():
     # C-ERR-16, T-F2
     assert db.is_transient(psycopg.errors.DiskFull("could not extend file"))
     assert not db.is_transient(psycopg.errors.UniqueViolation("duplicate key"))

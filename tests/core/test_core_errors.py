@@ -1,11 +1,9 @@
 """Errors for methods, addresses and hostile input: JSON for programs, pages for people."""
 
 import re
-from typing import Any
 
 import pytest
 
-from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
 from modhub_testing.running_server import RawClient, running
 from tests import raw
@@ -36,19 +34,19 @@ ALLOWED = {
 HIDDEN = {"date", "x-request-id"}
 
 
-def ask(site: Site, method: str, url: str, **options: Any) -> Any:
+def ask(site, method, url, **options):
     return site._gen_request(method, url, expect_errors=True, **options)
 
 
 @pytest.fixture
-def names(site: Site) -> dict[str, Any]:
+def names(site):
     mod = published_mod(site)
     asset = upload_asset(site, mod, "images", content_type="image/png")["assets"][-1]["url"].rpartition("/")[2]
     note = site.get(mod_address(mod, "changelog")).json["notes"][0]["id"]
     return {"id": mod["id"], "asset": asset, "note": note}
 
 
-def test_a_method_that_an_address_has_not_is_405_with_allow(site: Site, names: dict[str, Any]) -> None:
+def test_a_method_that_an_address_has_not_is_405_with_allow(site, names):
     # C-ERR-3, C-ERR-5, T-D10
     for pattern, allow in ALLOWED.items():
         url = pattern.format(**names)
@@ -62,7 +60,7 @@ def test_a_method_that_an_address_has_not_is_405_with_allow(site: Site, names: d
                 assert answer.json["error"] == "method_not_allowed"
 
 
-def test_head_has_the_headers_of_get_and_no_body(site: Site, names: dict[str, Any]) -> None:
+def test_head_has_the_headers_of_get_and_no_body(site, names):
     # C-HTTP-1
     urls = [pattern.format(**names) for pattern, allow in ALLOWED.items() if "HEAD" in allow]
     urls += ["/api/modhub/999", "/api/modhub/x/download", "/Modhub/file/999", "/Modhub", "/api/nothing", "/nothing"]
@@ -74,13 +72,13 @@ def test_head_has_the_headers_of_get_and_no_body(site: Site, names: dict[str, An
         assert strip(head) == strip(get), url
 
 
-def strip(answer: Any) -> list[tuple[str, str]]:
+def strip(answer):
     """The headers that can be compared, without those that differ each time."""
     shown = [(name, re.sub(r"nonce-[\w-]+", "nonce-X", value)) for name, value in answer.headerlist]
     return sorted(pair for pair in shown if pair[0].lower() not in HIDDEN)
 
 
-def test_below_an_address_that_ends_there_is_nothing(site: Site, names: dict[str, Any]) -> None:
+def test_below_an_address_that_ends_there_is_nothing(site, names):
     for pattern in ALLOWED:
         if pattern in {"/api/modhub", "/api/modhub/{id}/changelog", "/api/modhub/{id}/images"}:
             continue
@@ -90,7 +88,7 @@ def test_below_an_address_that_ends_there_is_nothing(site: Site, names: dict[str
             assert ask(site.as_account(OWNER), method, url).status_int == 404, (method, url)
 
 
-def test_unknown_methods_never_reach_a_view(site: Site, names: dict[str, Any]) -> None:
+def test_unknown_methods_never_reach_a_view(site, names):
     # T-D10
     for method in ("TRACE", "CONNECT", "PROPFIND", "get", "X"):
         status, headers, body = raw.call(site, "/api/modhub", method)
@@ -104,7 +102,7 @@ def test_unknown_methods_never_reach_a_view(site: Site, names: dict[str, Any]) -
 BAD_UTF8 = ["\xff", "\xed\xa0\x80", "\xc0\xaf"]
 
 
-def test_a_path_that_is_not_utf8_is_400_and_a_query_is_mended(site: Site, names: dict[str, Any]) -> None:
+def test_a_path_that_is_not_utf8_is_400_and_a_query_is_mended(site, names):
     # C-ERR-8, T-D6
     for bad in BAD_UTF8:
         for path in (f"/api/modhub/{bad}", f"/api/{bad}", f"/{bad}", f"/Modhub/{bad}", f"/Modhub/file/{bad}"):
@@ -125,7 +123,7 @@ HOSTILE_IDS = ["0", "-1", "9" * 400, str(2**31), str(2**63), "٣", "1_0", "01", 
 
 
 @pytest.mark.postgres
-def test_hostile_ids_are_unknown_ids(site: Site, names: dict[str, Any]) -> None:
+def test_hostile_ids_are_unknown_ids(site, names):
     # C-ERR-8, C-TXT-6, T-D5
     own = site.as_account(OWNER)
     for bad in HOSTILE_IDS:
@@ -161,7 +159,7 @@ HOSTILE_BODIES += [b'{"a":' * 1000 + b"1" + b"}" * 1000, b'{"title": "\\ud800"}'
 
 
 @pytest.mark.postgres
-def test_no_input_gives_a_500(site: Site, names: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
+def test_no_input_gives_a_500(site, names, caplog):
     # C-ERR-8
     own = site.as_account(OWNER)
     mod = f"/api/modhub/{names['id']}"
@@ -186,7 +184,7 @@ def test_no_input_gives_a_500(site: Site, names: dict[str, Any], caplog: pytest.
     assert "Traceback" not in caplog.text
 
 
-def test_the_host_header_decides_nothing(site: Site, names: dict[str, Any]) -> None:
+def test_the_host_header_decides_nothing(site, names):
     # C-HTTP-6
     plain = site.get(f"/api/modhub/{names['id']}").body
     for host in ("evil.example", "localhost:99999", "[::1]", "a" * 300, "x y", ""):
@@ -198,7 +196,7 @@ def test_the_host_header_decides_nothing(site: Site, names: dict[str, Any]) -> N
 
 
 @pytest.mark.parametrize(("base_url", "policies"), [("https://mods.example.org", 1), ("http://mods.example.org", 0)])
-def test_the_servers_own_refusals_ask_for_https_where_it_is_spoken(start: Start, base_url: str, policies: int) -> None:
+def test_the_servers_own_refusals_ask_for_https_where_it_is_spoken(start, base_url, policies):
     # T-H1
     app = start(modhub__base_url=base_url).app
     with running(app) as service, RawClient(service) as client:
@@ -218,7 +216,7 @@ def test_the_servers_own_refusals_ask_for_https_where_it_is_spoken(start: Start,
         ("text/html;q=0.5, application/json;q=0.9", "application/json"),
     ],
 )
-def test_programs_get_the_errors_of_files_as_json(site: Site, accept: str | None, expected: str) -> None:
+def test_programs_get_the_errors_of_files_as_json(site, accept, expected):
     # C-ERR-3
     headers = {} if accept is None else {"Accept": accept}
     for path in ("/Modhub/file/99", "/Modhub/picture/99/320", "/Modhub/game-icon/99"):

@@ -2,8 +2,6 @@
 
 import sys
 import types
-from pathlib import Path
-from typing import Any
 
 import pytest
 from markupsafe import Markup
@@ -13,7 +11,7 @@ import modhub
 from modhub.base.identity import CredentialKind
 from modhub.base.settings import StartRefused
 from modhub.plugins.resources import IApi, IMod
-from modhub_testing import TEST_SECRET, Start
+from modhub_testing import TEST_SECRET
 from modhub_testing.mods import published_mod
 
 pytestmark = pytest.mark.slow
@@ -42,14 +40,12 @@ msgstr[2] "%(num)s modów"
 """
 
 
-def site_url(start: Start) -> str:
+def site_url(start):
     """The address of a fresh database with the core's schema."""
     return str(start().registry.settings["sqlalchemy.url"])
 
 
-def test_it_brings_a_language_with_three_plural_forms(
-    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_brings_a_language_with_three_plural_forms(start, tmp_path, monkeypatch):
     catalogue = tmp_path / "modhub_polish" / "locale" / "pl" / "LC_MESSAGES" / "messages.po"
     catalogue.parent.mkdir(parents=True)
     catalogue.write_text(POLISH, "utf-8")
@@ -71,10 +67,10 @@ def test_it_brings_a_language_with_three_plural_forms(
     assert (page.html["lang"], page.find(id="results").text) == ("en", "5 mods")
 
 
-def test_what_a_panel_gives_is_text_unless_it_is_markup(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_panel_gives_is_text_unless_it_is_markup(start, monkeypatch):
     places = ("navigation", "notice", "mod", "footer")
 
-    def includeme(config: Any) -> None:
+    def includeme(config):
         config.include("modhub")
         for place in places:
             config.add_panel(place, "text", lambda *_: "<script>alert(1)</script>")
@@ -89,8 +85,8 @@ def test_what_a_panel_gives_is_text_unless_it_is_markup(start: Start, monkeypatc
     assert ">None<" not in shown
 
 
-def test_a_panel_at_a_place_that_no_page_has_is_a_sentence(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    def includeme(config: Any) -> None:
+def test_a_panel_at_a_place_that_no_page_has_is_a_sentence(start, monkeypatch):
+    def includeme(config):
         config.include("modhub")
         config.add_panel("mods", "reports", lambda *_: None)
 
@@ -106,10 +102,8 @@ def test_a_panel_at_a_place_that_no_page_has_is_a_sentence(start: Start, monkeyp
         ({"change_kinds": ("a kind that is too long",)}, "the kind of changes a kind that is too long has more than"),
     ],
 )
-def test_what_a_feature_cannot_declare_is_a_sentence(
-    start: Start, monkeypatch: pytest.MonkeyPatch, arguments: dict[str, Any], sentence: str
-) -> None:
-    def includeme(config: Any) -> None:
+def test_what_a_feature_cannot_declare_is_a_sentence(start, monkeypatch, arguments, sentence):
+    def includeme(config):
         config.include("modhub")
         config.add_feature("modhub_odd", "Odd", **arguments)
 
@@ -118,7 +112,7 @@ def test_what_a_feature_cannot_declare_is_a_sentence(
         start("modhub_odd")
 
 
-COLUMN: dict[str, Any] = {"mod_id": None, "value": None}
+COLUMN = {"mod_id": None, "value": None}
 UNUSABLE = {
     "a parameter of lists": ({"name": "page"}, "a column of mods cannot be called page"),
     "a capital": ({"name": "Tag"}, "a column of mods cannot be called Tag"),
@@ -128,10 +122,10 @@ UNUSABLE = {
 
 
 @pytest.mark.parametrize("case", UNUSABLE)
-def test_an_unusable_column_is_a_sentence(start: Start, monkeypatch: pytest.MonkeyPatch, case: str) -> None:
+def test_an_unusable_column_is_a_sentence(start, monkeypatch, case):
     arguments, sentence = UNUSABLE[case]
 
-    def includeme(config: Any) -> None:
+    def includeme(config):
         config.include("modhub")
         config.add_mod_column(**arguments, **COLUMN)
 
@@ -140,7 +134,7 @@ def test_an_unusable_column_is_a_sentence(start: Start, monkeypatch: pytest.Monk
         start("modhub_columns")
 
 
-CLAIMS: dict[str, Any] = {
+CLAIMS = {
     "child": lambda config: config.add_child(IMod, "same", lambda *_: None),
     "feature": lambda config: config.add_feature("same", "Same"),
     "credential": lambda config: config.add_credential(CredentialKind.ACCOUNT, IApi, object()),
@@ -154,14 +148,12 @@ CLAIMS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("claim", list(CLAIMS))
-def test_two_features_that_claim_one_name_conflict(
-    claim: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, dialect: str
-) -> None:
+def test_two_features_that_claim_one_name_conflict(claim, monkeypatch, tmp_path, dialect):
     names = ["claiming_one"] if claim.startswith("core's") else ["claiming_one", "claiming_two"]
     for name in names:
         module = types.ModuleType(name)
 
-        def include(config: Any) -> None:
+        def include(config):
             config.include("modhub")
             CLAIMS[claim](config)
 
@@ -173,25 +165,25 @@ def test_two_features_that_claim_one_name_conflict(
     assert "test_core_feature" in str(conflict.value)
 
 
-def feature_module(monkeypatch: pytest.MonkeyPatch, name: str, includeme: Any) -> None:
+def feature_module(monkeypatch, name, includeme):
     module = types.ModuleType(name)
     module.includeme = includeme  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, name, module)
 
 
-def refused(tmp_path: Path, includes: str) -> str:
+def refused(tmp_path, includes):
     settings = {"sqlalchemy.url": f"sqlite:///{tmp_path}/x.sqlite", "modhub.secret": TEST_SECRET}
     with pytest.raises(StartRefused) as refusal:
         modhub.configure({**settings, "pyramid.includes": includes})
     return str(refusal.value)
 
 
-def test_an_unknown_feature_is_a_sentence(tmp_path: Path) -> None:
+def test_an_unknown_feature_is_a_sentence(tmp_path):
     message = refused(tmp_path, "json.decoder")
     assert message.startswith("pyramid.includes names json.decoder, which is not a feature: ")
     assert "\n" not in message
 
 
-def test_a_service_that_nobody_registers_is_named(start: Start) -> None:
+def test_a_service_that_nobody_registers_is_named(start):
     with pytest.raises(LookupError, match="no package registers a service of the kind Markup"):
         start().find_service(Markup)

@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
-from typing import Any
 from unittest.mock import ANY
 
 import pytest
@@ -14,7 +13,6 @@ from sqlalchemy import event
 from modhub.admin import health
 from modhub.admin.observations import record_observation
 from modhub.plugins.declarations import DeclaredCheck
-from modhub_testing import Site, Start
 from modhub_testing.databases import locked_database
 from modhub_testing.mods import OWNER, mod_address, published_mod
 
@@ -22,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def site(start: Start) -> Site:
+def site(start):
     """Of its own: what a check has seen is kept for seconds."""
     return start(fresh=True)
 
@@ -30,18 +28,18 @@ def site(start: Start) -> Site:
 class Clock:
     """A clock that moves only when told to."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.now = 1000.0
 
-    def __call__(self) -> float:
+    def __call__(self):
         return self.now
 
-    def forward(self, seconds: float) -> None:
+    def forward(self, seconds):
         self.now += seconds
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+def clock(monkeypatch):
     made = Clock()
     monkeypatch.setattr(health, "monotonic", made)
     return made
@@ -50,13 +48,13 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 class Part:
     """A part that counts its checks and holds them until released."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site):
         self.asked = 0
         self.begun, self.go = Event(), Event()
         self.go.set()
         site.declarations.checks["storage"] = DeclaredCheck("storage", self, ("ready",))
 
-    def __call__(self, _registry: Any, _session: Any) -> tuple[()]:
+    def __call__(self, _registry, _session):
         self.asked += 1
         self.begun.set()
         assert self.go.wait(60)
@@ -64,7 +62,7 @@ class Part:
 
 
 @pytest.mark.postgres
-def test_both_are_well(site: Site) -> None:
+def test_both_are_well(site):
     # C-RUN-8
     assert site.get("/healthz").json == {"status": "ok"}
     answer = site.get("/readyz")
@@ -74,7 +72,7 @@ def test_both_are_well(site: Site) -> None:
     assert answer.content_type == "application/json"
 
 
-def test_pages_of_other_sites_learn_whether_the_service_is_there(site: Site) -> None:
+def test_pages_of_other_sites_learn_whether_the_service_is_there(site):
     # C-RUN-8
     assert site.get("/healthz").headers["Access-Control-Allow-Origin"] == "*"
     assert "Access-Control-Allow-Origin" not in site.get("/readyz").headers
@@ -82,19 +80,17 @@ def test_pages_of_other_sites_learn_whether_the_service_is_there(site: Site) -> 
     assert asked.headers["Access-Control-Allow-Origin"] == "*"
 
 
-def test_storage_that_is_not_configured_is_named_and_well(start: Start) -> None:
+def test_storage_that_is_not_configured_is_named_and_well(start):
     # C-RUN-8
     answer = start(modhub__storage="").get("/readyz", status=200).json
     assert (answer["status"], answer["storage"]) == ("ok", "not configured")
 
 
-def test_a_store_that_cannot_be_written_is_503_and_named(
-    site: Site, clock: Clock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_store_that_cannot_be_written_is_503_and_named(site, clock, monkeypatch, caplog):
     # C-RUN-8
     real = os.open
 
-    def refuse(path: Any, flags: int, *rest: Any, **more: Any) -> int:
+    def refuse(path, flags, *rest, **more):
         if flags & os.O_CREAT and "staging" in str(path):
             raise OSError(30, "Read-only file system")
         return real(path, flags, *rest, **more)
@@ -112,7 +108,7 @@ def test_a_store_that_cannot_be_written_is_503_and_named(
     assert site.get("/readyz", status=200).json["storage"] == "ok"
 
 
-def test_many_who_ask_cost_one_check(site: Site, clock: Clock) -> None:
+def test_many_who_ask_cost_one_check(site, clock):
     """Anybody may call it, and each check writes and removes a file."""
     part = Part(site)
     for _ in range(50):
@@ -123,7 +119,7 @@ def test_many_who_ask_cost_one_check(site: Site, clock: Clock) -> None:
     assert part.asked == 2
 
 
-def test_a_part_that_hangs_holds_nobody_and_is_soon_unreachable(site: Site, clock: Clock) -> None:
+def test_a_part_that_hangs_holds_nobody_and_is_soon_unreachable(site, clock):
     part = Part(site)
     site.get("/readyz")
     clock.forward(health.CACHE_SECONDS)
@@ -143,7 +139,7 @@ def test_a_part_that_hangs_holds_nobody_and_is_soon_unreachable(site: Site, cloc
     assert site.get("/readyz", status=200).json["storage"] == "ok"
 
 
-def test_those_who_come_first_together_ask_once(site: Site) -> None:
+def test_those_who_come_first_together_ask_once(site):
     part = Part(site)
     part.go.clear()
     with ThreadPoolExecutor(4) as pool:
@@ -155,9 +151,7 @@ def test_those_who_come_first_together_ask_once(site: Site) -> None:
 
 
 @pytest.mark.postgres
-def test_a_database_that_cannot_be_written_is_503_and_read_from(
-    site: Site, clock: Clock, dialect: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_database_that_cannot_be_written_is_503_and_read_from(site, clock, dialect, caplog):
     # C-RUN-8, C-RUN-28
     engine, owner = site.databases.write_engine, published_mod(site)
     stop = {"sqlite": "PRAGMA query_only = ON", "postgresql": "SET transaction_read_only = on"}[dialect]
@@ -165,7 +159,7 @@ def test_a_database_that_cannot_be_written_is_503_and_read_from(
     # PostgreSQL: for one transaction, of SQLAlchemy's connection.
     moment = {"sqlite": "checkout", "postgresql": "begin"}[dialect]
 
-    def read_only(connection: Any, *_: Any) -> None:
+    def read_only(connection, *_):
         cursor = getattr(connection, "connection", connection).cursor()
         cursor.execute(stop)
         cursor.close()
@@ -195,15 +189,13 @@ def test_a_database_that_cannot_be_written_is_503_and_read_from(
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-def test_a_disk_of_sqlite_without_room_is_503_although_its_log_still_has_some(
-    site: Site, clock: Clock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_disk_of_sqlite_without_room_is_503_although_its_log_still_has_some(site, clock, monkeypatch, caplog):
     # C-RUN-8, C-RUN-28
     site.get("/readyz", status=200)
     real = os.statvfs
     folder = Path(str(site.databases.write_engine.url.database)).parent
 
-    def nearly_full(path: Any) -> Any:
+    def nearly_full(path):
         return SimpleNamespace(f_bavail=255, f_frsize=4096) if Path(path) == folder else real(path)
 
     with monkeypatch.context() as patch:
@@ -216,7 +208,7 @@ def test_a_disk_of_sqlite_without_room_is_503_although_its_log_still_has_some(
 
 
 @pytest.mark.postgres
-def test_a_lock_that_lasts_is_503_and_a_short_one_is_waited_for(start: Start, clock: Clock) -> None:
+def test_a_lock_that_lasts_is_503_and_a_short_one_is_waited_for(start, clock):
     # C-RUN-8
     site = start(modhub__lock_seconds="1")
     url = str(site.registry.settings["sqlalchemy.url"])

@@ -1,14 +1,11 @@
 """Machine keys and the address key."""
 
-from typing import Any
-
 import pytest
 
 from modhub.base.identity import CredentialKind
 from modhub.plugins.resources import IApi
 from modhub.plugins.security import MACHINE_KEY_REALM
 from modhub.web.request import Request
-from modhub_testing import Site, Start
 
 pytestmark = pytest.mark.slow
 
@@ -24,12 +21,12 @@ CALLS = {
 
 
 @pytest.fixture
-def keyed(start: Start) -> Site:
+def keyed(start):
     """With a call for each kind of key."""
     return start("modhub_builds modhub_wiki", ApiPrivateKeys=KEYS, modhub__storage_address_key=ADDRESS_KEY)
 
 
-def ask(site: Any, url: str, key: str | bytes | None, method: str = "GET", body: bytes = b"") -> tuple[int, Any]:
+def ask(site, url, key, method="GET", body=b""):
     headers = {}
     if key is not None:
         raw = key if isinstance(key, bytes) else key.encode()
@@ -41,11 +38,11 @@ def ask(site: Any, url: str, key: str | bytes | None, method: str = "GET", body:
     return answer.status_int, answer.json
 
 
-def refused(code: str) -> tuple[int, dict[str, str]]:
+def refused(code):
     return 401, {"error": code}
 
 
-def test_the_key_test_takes_any_valid_key_whole_and_nothing_else(keyed: Site) -> None:
+def test_the_key_test_takes_any_valid_key_whole_and_nothing_else(keyed):
     # C-ERR-2, C-KEY-2, C-KEY-3, T-C11
     for good in ("first-key", "wiki-key", "both-key", "schlüssel-ключ"):
         assert ask(keyed, "/api/modhub/key", good) == (200, {"ok": True})
@@ -59,7 +56,7 @@ def test_the_key_test_takes_any_valid_key_whole_and_nothing_else(keyed: Site) ->
     assert keyed.post("/api/modhub/key", status=405).headers["Allow"] == "GET, HEAD"
 
 
-def test_scopes_open_what_they_name_and_nothing_else(keyed: Site) -> None:
+def test_scopes_open_what_they_name_and_nothing_else(keyed):
     # C-KEY-1, C-KEY-4, T-C11
     body = b'{"baseUrl": "https://files.example.org"}'
     opens = {"first-key": {"app"}, "wiki-key": {"wiki"}, "both-key": {"app", "wiki"}, ADDRESS_KEY: {"report"}}
@@ -70,8 +67,8 @@ def test_scopes_open_what_they_name_and_nothing_else(keyed: Site) -> None:
         assert ask(keyed, url, None, method, body) == refused("no_api_key")
 
 
-def test_the_scopes_of_a_key_without_one_are_the_features_to_say(start: Start) -> None:
-    def scopes(includes: str) -> set[str]:
+def test_the_scopes_of_a_key_without_one_are_the_features_to_say(start):
+    def scopes(includes):
         site = start(includes, ApiPrivateKeys="bare\nwiki Modhub:wiki")
         assert ask(site, "/api/modhub/key", "bare") == (200, {"ok": True})
         credential = site.declarations.credentials[CredentialKind.MACHINE, IApi]

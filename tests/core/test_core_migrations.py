@@ -1,8 +1,7 @@
 """Migrations match the models and run once; a service whose database is behind does not start."""
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from alembic import command
@@ -17,19 +16,18 @@ from modhub.base.service_registry import find_service
 from modhub.base.settings import StartRefused
 from modhub.db import Base, Databases
 from modhub.plugins.declarations import Declarations, Migrations
-from modhub_testing import TEST_SECRET, Site
-from modhub_testing.postgres import PostgresServer
+from modhub_testing import TEST_SECRET
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 
 @pytest.fixture
-def empty(dialect: str, tmp_path: Path, request: pytest.FixtureRequest) -> Any:
+def empty(dialect, tmp_path, request):
     """The address of a database without a table."""
     if dialect == "sqlite":
         yield f"sqlite:///{tmp_path}/empty.sqlite"
         return
-    server: PostgresServer = request.getfixturevalue("postgres")
+    server = request.getfixturevalue("postgres")
     with server.database() as url:
         yield url
 
@@ -42,14 +40,14 @@ class Configured(NamedTuple):
 
 
 @pytest.fixture
-def configured(empty: str) -> Iterator[Configured]:
+def configured(empty):
     registry = modhub.configure({"sqlalchemy.url": empty, "modhub.secret": TEST_SECRET}).registry
     databases = find_service(registry, Databases)
     yield Configured(databases, find_service(registry, Declarations).migrations)
     databases.dispose()
 
 
-def test_models_and_migrations_agree(configured: Configured) -> None:
+def test_models_and_migrations_agree(configured):
     assert migrate.upgrade(configured.databases, configured.migrations) == ["modhub"]
     for package in configured.migrations:
         assert migrate.schema_differences(configured.databases, package) == []
@@ -58,7 +56,7 @@ def test_models_and_migrations_agree(configured: Configured) -> None:
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-def test_a_table_that_is_copied_keeps_what_refers_to_it(configured: Configured) -> None:
+def test_a_table_that_is_copied_keeps_what_refers_to_it(configured):
     databases = configured.databases
     with databases.write_engine.begin() as connection:
         connection.execute(text("CREATE TABLE parent (id INTEGER PRIMARY KEY, name TEXT)"))
@@ -75,10 +73,10 @@ def test_a_table_that_is_copied_keeps_what_refers_to_it(configured: Configured) 
         assert connection.scalar(text("SELECT count(*) FROM child")) == 0
 
 
-def test_a_failing_migration_leaves_nothing_half_done(configured: Configured, monkeypatch: pytest.MonkeyPatch) -> None:
-    real: Callable[..., Any] = command.upgrade
+def test_a_failing_migration_leaves_nothing_half_done(configured, monkeypatch):
+    real = command.upgrade
 
-    def upgrade_then_fail(*arguments: Any) -> None:
+    def upgrade_then_fail(*arguments):
         real(*arguments)
         raise RuntimeError("power cut")
 
@@ -91,22 +89,19 @@ def test_a_failing_migration_leaves_nothing_half_done(configured: Configured, mo
 
 
 @pytest.fixture
-def command_line(empty: str, run_at: Callable[..., Any]) -> Callable[..., tuple[int, str]]:
+def command_line(empty, run_at):
     """``command_line("migrate")`` over the empty database: the exit code and the output."""
-    run: Callable[..., tuple[int, str]] = run_at(empty, "")
-    return run
+    return run_at(empty, "")
 
 
-def test_the_command_migrates_and_says_so(command_line: Callable[..., tuple[int, str]]) -> None:
+def test_the_command_migrates_and_says_so(command_line):
     # C-RUN-2, C-RUN-4, C-RUN-23
     assert command_line("migrate", "--dry-run") == (0, "Would migrate: modhub. Nothing was changed.\n")
     for output in ("Migrated: modhub.\n", "The database is up to date.\n"):
         assert command_line("migrate") == (0, output)
 
 
-def test_a_migration_that_fails_says_why_and_not_to_migrate(
-    command_line: Callable[..., tuple[int, str]], configured: Configured
-) -> None:
+def test_a_migration_that_fails_says_why_and_not_to_migrate(command_line, configured):
     with configured.databases.write_engine.begin() as connection:
         connection.execute(text("CREATE TABLE core_mod (id INTEGER)"))
     code, output = command_line("migrate")
@@ -119,12 +114,7 @@ def test_a_migration_that_fails_says_why_and_not_to_migrate(
     assert "core_blob" not in inspect(configured.databases.readonly_engine).get_table_names()
 
 
-def test_a_concurrent_migration_is_reported(
-    command_line: Callable[..., tuple[int, str]],
-    configured: Configured,
-    dialect: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_concurrent_migration_is_reported(command_line, configured, dialect, monkeypatch):
     monkeypatch.setenv("MODHUB_LOCK_SECONDS", "1")
     with configured.databases.write_engine.begin() as connection:
         if dialect == "postgresql":
@@ -135,7 +125,7 @@ def test_a_concurrent_migration_is_reported(
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-def test_every_table_of_the_core_has_its_prefix_and_never_reuses_ids(site: Site) -> None:
+def test_every_table_of_the_core_has_its_prefix_and_never_reuses_ids(site):
     # C-MOD-2, T-B5
     tables = [table for name, table in Base.metadata.tables.items() if name.startswith("core_")]
     assert len(tables) >= 12
@@ -148,7 +138,7 @@ def test_every_table_of_the_core_has_its_prefix_and_never_reuses_ids(site: Site)
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
-def test_the_trigram_index_needs_no_vacuum(site: Site) -> None:
+def test_the_trigram_index_needs_no_vacuum(site):
     """Else searches read the whole table until one has run; an index that the server cannot have is no fault."""
     index_options = text("SELECT reloptions FROM pg_class WHERE relname = 'fts_core_text_trigram'")
     offered = text("SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_trgm'")
@@ -158,7 +148,7 @@ def test_the_trigram_index_needs_no_vacuum(site: Site) -> None:
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-def test_files_are_named_after_their_revisions(start: Any) -> None:
+def test_files_are_named_after_their_revisions(start):
     """The start reads the names alone."""
     features = " ".join(path.parent.name for path in Path(__file__).parents[2].glob("modhub_*/migrations"))
     for package in start(features).declarations.migrations:
@@ -181,7 +171,7 @@ def upgrade():
 """
 
 
-def code_of(folder: Path, *numbers: str) -> Migrations:
+def code_of(folder, *numbers):
     """A package with these revisions."""
     versions = folder / f"of{len(numbers)}" / "versions"
     versions.mkdir(parents=True)
@@ -191,7 +181,7 @@ def code_of(folder: Path, *numbers: str) -> Migrations:
     return Migrations("modhub_steps", str(versions.parent), "steps_")
 
 
-def test_code_runs_on_its_own_schema_alone(configured: Configured, tmp_path: Path) -> None:
+def test_code_runs_on_its_own_schema_alone(configured, tmp_path):
     # C-RUN-3
     databases = configured.databases
     old, new = code_of(tmp_path, "0001"), code_of(tmp_path, "0001", "0002", "0010")
@@ -207,9 +197,7 @@ def test_code_runs_on_its_own_schema_alone(configured: Configured, tmp_path: Pat
             ask(databases, [old])
 
 
-def test_a_newer_schema_is_called_newer(
-    command_line: Callable[..., tuple[int, str]], configured: Configured, empty: str
-) -> None:
+def test_a_newer_schema_is_called_newer(command_line, configured, empty):
     # C-RUN-3, T-F11
     migrate.upgrade(configured.databases, configured.migrations)
     with configured.databases.write_engine.begin() as connection:

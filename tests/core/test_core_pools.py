@@ -10,7 +10,6 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from modhub.db import Databases, is_transient
-from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, published_mod
 
 pytestmark = pytest.mark.postgres
@@ -19,7 +18,7 @@ SMALL = {"sqlalchemy__pool_size": "1", "sqlalchemy__max_overflow": "1"}
 OPEN = text("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()")
 
 
-def test_a_server_that_does_not_answer_is_a_matter_of_the_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_does_not_answer_is_a_matter_of_the_moment(monkeypatch):
     # C-ERR-16
     monkeypatch.setattr("modhub.db.DATABASE_CONNECT_SECONDS", 2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -30,16 +29,14 @@ def test_a_server_that_does_not_answer_is_a_matter_of_the_moment(monkeypatch: py
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"])
-def test_a_process_never_has_more_connections_than_the_ini_allows(
-    start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_process_never_has_more_connections_than_the_ini_allows(start, monkeypatch):
     # C-RUN-15
     monkeypatch.setattr("modhub.db.POOL_TIMEOUT_SECONDS", 60)
     site = start(fresh=True, **SMALL)
     mod, together = published_mod(site), Barrier(8)
     counted = []
 
-    def work(number: int) -> None:
+    def work(number):
         together.wait(60)
         for _ in range(5):
             site.get("/api/modhub", status=200)
@@ -56,9 +53,7 @@ def test_a_process_never_has_more_connections_than_the_ini_allows(
     assert 1 < most <= 7  # two for writing, reading and raw queries each, and one of best effort
 
 
-def test_who_finds_no_free_connection_is_told_that_the_service_is_busy(
-    start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_finds_no_free_connection_is_told_that_the_service_is_busy(start, monkeypatch):
     # C-ERR-16, C-RUN-15
     monkeypatch.setattr("modhub.db.POOL_TIMEOUT_SECONDS", 1)
     site = start(fresh=True, **SMALL)
@@ -76,7 +71,7 @@ def test_who_finds_no_free_connection_is_told_that_the_service_is_busy(
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"])
-def test_a_statement_takes_no_longer_than_the_ini_says(start: Start) -> None:
+def test_a_statement_takes_no_longer_than_the_ini_says(start):
     # C-RUN-15
     site = start(modhub__statement_seconds="1")
     for engine in (site.databases.readonly_engine, site.databases.write_engine):
@@ -85,7 +80,7 @@ def test_a_statement_takes_no_longer_than_the_ini_says(start: Start) -> None:
         assert is_transient(refusal.value)
 
 
-def test_a_connection_for_reading_that_was_in_use_is_not_kept_either(site: Site) -> None:
+def test_a_connection_for_reading_that_was_in_use_is_not_kept_either(site):
     # C-RUN-44
     queries = site.databases.raw_queries
     queries._run(queries._connect(), "SELECT 1", {}, emptied=queries._emptied - 1)

@@ -1,8 +1,6 @@
 """``pserve`` with an ini that cannot be used: one sentence, no stack trace and no line of the file."""
 
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -18,9 +16,9 @@ LOGGING = "[loggers]\nkeys = root\n[handlers]\nkeys =\n[formatters]\nkeys =\n[lo
 
 
 @pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+def served(monkeypatch):
     """The command lines passed on to Pyramid's ``pserve``."""
-    calls: list[Any] = []
+    calls = []
     monkeypatch.setattr(modhub_pserve, "ServeCommand", lambda argv: SimpleNamespace(run=lambda: calls.append(argv)))
     return calls
 
@@ -41,9 +39,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         (None, "there is no such configuration file"),
     ],
 )
-def test_an_ini_that_cannot_be_used(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], served: list[Any], content: str | bytes | None, sentence: str
-) -> None:
+def test_an_ini_that_cannot_be_used(tmp_path, capsys, served, content, sentence):
     # C-RUN-22
     ini = tmp_path / "x.ini"
     if content is not None:
@@ -55,7 +51,7 @@ def test_an_ini_that_cannot_be_used(
     assert served == []
 
 
-def test_all_else_is_left_to_pyramid(tmp_path: Path, served: list[Any]) -> None:
+def test_all_else_is_left_to_pyramid(tmp_path, served):
     ini, other = tmp_path / "x.ini", tmp_path / "other.ini"
     ini.write_text(APP + SERVER, "utf-8")
     other.write_text(APP.replace("main", "other") + SERVER, "utf-8")

@@ -1,7 +1,6 @@
 """Settings: each error stops the start with one line; the environment overrides the ini."""
 
 import logging
-from typing import Any
 
 import pytest
 
@@ -18,11 +17,11 @@ DEVELOPMENT = "development-only-secret-never-for-production"
 
 
 @pytest.fixture
-def good(tmp_path: Any) -> dict[str, str]:
+def good(tmp_path):
     return {"sqlalchemy.url": f"sqlite:///{tmp_path}/x.sqlite", "modhub.secret": TEST_SECRET}
 
 
-WRONG: list[tuple[dict[str, str], str]] = [
+WRONG = [
     ({"modhub.secret": ""}, "modhub.secret must hold at least 32"),
     ({"modhub.secret": f"{TEST_SECRET}\nshort"}, "modhub.secret must hold at least 32"),
     (
@@ -39,7 +38,7 @@ WRONG: list[tuple[dict[str, str], str]] = [
 
 
 @pytest.mark.parametrize(("change", "sentence"), WRONG, ids=lambda value: str(value)[:40])
-def test_each_refusal_is_one_line(good: dict[str, str], change: dict[str, str], sentence: str) -> None:
+def test_each_refusal_is_one_line(good, change, sentence):
     # C-SET-2, C-SET-3
     with pytest.raises(StartRefused) as refusal:
         modhub.configure({**good, **change})
@@ -49,7 +48,7 @@ def test_each_refusal_is_one_line(good: dict[str, str], change: dict[str, str], 
 
 
 @pytest.mark.parametrize("host", ["", "u:p@x.org", "möds.example", "a b", "x.org/path", "x.org?", "x.org:99999"])
-def test_an_origin_has_a_host_as_browsers_write_it(host: str) -> None:
+def test_an_origin_has_a_host_as_browsers_write_it(host):
     with pytest.raises(ValueError, match="must be an origin"):
         origin(f"https://{host}")
 
@@ -63,12 +62,12 @@ def test_an_origin_has_a_host_as_browsers_write_it(host: str) -> None:
         ("http://[2001:DB8::A]", "http://[2001:db8::a]"),
     ],
 )
-def test_the_base_url_is_kept_as_browsers_write_an_origin(written: str, browsers: str) -> None:
+def test_the_base_url_is_kept_as_browsers_write_an_origin(written, browsers):
     assert origin(written) == browsers
     assert origin(browsers) == browsers
 
 
-def test_what_is_right_starts(good: dict[str, str]) -> None:
+def test_what_is_right_starts(good):
     # C-SET-2, C-SET-3
     for change in (
         {"modhub.secret": DEVELOPMENT, "modhub.base_url": "http://localhost:6543"},
@@ -82,7 +81,7 @@ def test_what_is_right_starts(good: dict[str, str]) -> None:
         find_service(config.registry, Databases).dispose()
 
 
-def test_the_environment_wins(good: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_wins(good, monkeypatch):
     # C-SET-1
     monkeypatch.setenv("MODHUB_BASE_URL", "https://other.example.org")
     monkeypatch.setenv("APIPRIVATEKEYS", "from-env Modhub:wiki\nsecond")
@@ -99,7 +98,7 @@ def test_the_environment_wins(good: dict[str, str], monkeypatch: pytest.MonkeyPa
         modhub.configure(good)
 
 
-def test_secrets_do_not_show(good: dict[str, str], caplog: pytest.LogCaptureFixture) -> None:
+def test_secrets_do_not_show(good, caplog):
     # C-SET-5
     caplog.set_level(logging.DEBUG)
     keys = {"ApiPrivateKeys": "machine-key-1", "modhub.storage_address_key": "address-key-1"}
@@ -116,7 +115,7 @@ def test_secrets_do_not_show(good: dict[str, str], caplog: pytest.LogCaptureFixt
     find_service(config.registry, Databases).dispose()
 
 
-def test_machine_keys_are_a_line_each() -> None:
+def test_machine_keys_are_a_line_each():
     # C-KEY-1
     assert machine_keys(" a \n\n\t\nb  x:y  z\n") == (
         MachineKey(Secret("a"), frozenset()),

@@ -1,8 +1,5 @@
 """Warnings at the start about likely mistakes; no key is shown."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 import modhub
@@ -11,7 +8,7 @@ from modhub.admin.start_checks import is_public, start_warnings
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
 from modhub.plugins.workers import Workers
-from modhub_testing import TEST_SECRET, Start
+from modhub_testing import TEST_SECRET
 
 SHORT = "k3y-of-the-agent"
 LONG = "0f3c9d1e5b7a4862b1d4e7f0a3c68952"
@@ -32,14 +29,14 @@ SLIPS = {
 }
 
 
-def warned(folder: Path, settings: dict[str, str]) -> list[str]:
+def warned(folder, settings):
     """The sentences about these settings."""
     base = {
         "sqlalchemy.url": f"sqlite:///{folder}/x",
         "modhub.secret": TEST_SECRET,
         "pyramid.includes": "modhub_builds",
     }
-    registry: Any = modhub.configure(base | settings).registry
+    registry = modhub.configure(base | settings).registry
     sentences = list(start_warnings(registry))
     find_service(registry, Databases).dispose()
     assert SHORT not in str(sentences)
@@ -47,7 +44,7 @@ def warned(folder: Path, settings: dict[str, str]) -> list[str]:
     return sentences
 
 
-def test_each_slip_is_one_sentence(tmp_path: Path) -> None:
+def test_each_slip_is_one_sentence(tmp_path):
     # T-F11
     for sentence, settings in SLIPS.items():
         (warning,) = warned(tmp_path, settings)
@@ -67,11 +64,11 @@ def test_each_slip_is_one_sentence(tmp_path: Path) -> None:
         ("http://192.168.0.9", False),
     ],
 )
-def test_what_a_public_address_is(url: str, public: bool) -> None:
+def test_what_a_public_address_is(url, public):
     assert is_public(url) is public
 
 
-def test_check_warns_as_a_start_does(start: Start, capsys: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_check_warns_as_a_start_does(start, capsys, caplog):
     # T-F11
     settings = {"ApiPrivateKeys": f"{SHORT} Modhub:app", "maill.host": "x"}
     config = start("modhub_builds", fresh=True, **settings).config
@@ -88,6 +85,6 @@ def test_check_warns_as_a_start_does(start: Start, capsys: Any, caplog: pytest.L
     assert [record.getMessage() for record in caplog.records if record.name == "modhub"] == [short, unused]
 
 
-def test_a_new_key_with_an_unknown_scope_is_warned_about(start: Start, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_new_key_with_an_unknown_scope_is_warned_about(start, capsys):
     admin.run_command(start("modhub_builds").config, ["-c", "x.ini", "key", "new", "Modhub:app", "Modhub:nonsense"])
     assert "No included feature declares the scope Modhub:nonsense" in capsys.readouterr().out

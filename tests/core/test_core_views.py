@@ -2,7 +2,6 @@
 
 import sys
 import types
-from typing import Any
 
 import pytest
 from pyramid.interfaces import IExceptionResponse
@@ -11,35 +10,34 @@ from webob.exc import WSGIHTTPException
 
 from modhub.base.identity import CorePermission, CredentialKind, Permission
 from modhub.plugins.resources import ICatalogue
-from modhub_testing import Site, Start
 
 OPEN_METHODS = {"GET", "HEAD", "OPTIONS"}
 WRITE_NOTHING = {"preferences", "details"}
 """Open views that take a POST: one changes cookies of that browser alone, the other answers a question."""
 
 
-def views(site: Site) -> list[Any]:
+def views(site):
     introspected = [entry["introspectable"] for entry in site.config.introspector.get_category("views")]
     return [view for view in introspected if not view["exception_only"] and not _is_pyramids_own(view)]
 
 
-def _is_pyramids_own(view: Any) -> bool:
+def _is_pyramids_own(view):
     """Static files, and the views that return a raised response unchanged."""
     raised = view["context"] in {IExceptionResponse, WSGIHTTPException}
     return raised or str(view["route_name"] or "").startswith("__")
 
 
-def permission_of(site: Site, view: Any) -> Any:
+def permission_of(site, view):
     related = [entry for entry in site.config.introspector.related(view) if entry.category_name == "permissions"]
     return related[0]["value"] if related else NO_PERMISSION_REQUIRED
 
 
 @pytest.fixture
-def whole(start: Start) -> Site:
+def whole(start):
     return start()
 
 
-def test_every_view_says_who_may(whole: Site) -> None:
+def test_every_view_says_who_may(whole):
     all_views = views(whole)
     # What may be missing is a whole scan: one view of each folder.
     assert {"healthz", "mine", "code", "download", "feed", "preview", "doc"} <= {view["name"] for view in all_views}
@@ -57,15 +55,15 @@ def test_every_view_says_who_may(whole: Site) -> None:
             assert permission.credential is not CredentialKind.NONE, f"{name} asks for no credential"
 
 
-def test_every_view_names_its_side_and_methods(whole: Site) -> None:
+def test_every_view_names_its_side_and_methods(whole):
     for view in views(whole):
         name = f"{view['context']} {view['name']!r}"
         assert view["request_methods"], name
         assert view.get("is_api") in {True, False} or "IRoot" in str(view["context"]), name
 
 
-def test_a_view_whose_author_forgot_is_closed(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    def forgetful(config: Any) -> None:
+def test_a_view_whose_author_forgot_is_closed(start, monkeypatch):
+    def forgetful(config):
         config.include("modhub")
         config.add_view(lambda *_: {"secret": 1}, context=ICatalogue, name="forgotten", is_api=True, renderer="json")
 

@@ -3,13 +3,11 @@
 import errno
 import ssl
 import threading
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from time import monotonic, time
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -21,7 +19,7 @@ from modhub.admin.observations import BACKUP_VERIFIED, record_observation
 from modhub.content.limits import MB
 from modhub.db import iso, now
 from modhub.plugins.declarations import DeclaredCheck
-from modhub_testing import TEST_SECRET, Site, Start, stored_files
+from modhub_testing import TEST_SECRET, stored_files
 from modhub_testing.commands import issue_certificate
 from modhub_testing.running_server import running
 from modhub_testing.service import free_port
@@ -34,15 +32,15 @@ Lines = dict[str, list[str]]
 
 
 @pytest.fixture
-def examine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, Lines]]:
+def examine(tmp_path, capsys):
     """``examine(site, server)``: the exit code and the sentences by label, with this ``[server:main]``."""
 
-    def run(site: Site, server: str = SERVER) -> tuple[int, Lines]:
+    def run(site, server=SERVER):
         ini = tmp_path / "x.ini"
         ini.write_text(server, "utf-8")
         code = admin.run_command(site.config, ["-c", str(ini), "doctor"], str(ini))
         lines = capsys.readouterr().out.splitlines()
-        sentences: Lines = {}
+        sentences = {}
         for line in lines:
             label, _, sentence = line.partition(": ")
             sentences.setdefault(label, []).append(sentence)
@@ -53,14 +51,14 @@ def examine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[...,
     return run
 
 
-def verify_backup(site: Site, age: timedelta = timedelta(0)) -> None:
+def verify_backup(site, age=timedelta(0)):
     """As ``backup --verify`` records it, for a backup of this age."""
     with site.databases.write_session.begin() as session:
         record_observation(session, BACKUP_VERIFIED, iso(now() - age))
 
 
 @contextmanager
-def served(start: Start, includes: str = "", **settings: str) -> Iterator[Site]:
+def served(start, includes="", **settings):
     """The application behind its base_url."""
     port = free_port()
     site = start(includes, fresh=True, modhub__base_url=f"http://127.0.0.1:{port}", **settings)
@@ -69,7 +67,7 @@ def served(start: Start, includes: str = "", **settings: str) -> Iterator[Site]:
         yield site
 
 
-def test_all_is_ok(start: Start, examine: Any) -> None:
+def test_all_is_ok(start, examine):
     # C-RUN-19
     with served(start) as site:
         files = stored_files(site)
@@ -78,24 +76,24 @@ def test_all_is_ok(start: Start, examine: Any) -> None:
         assert stored_files(site) == files
 
 
-def test_a_feature_adds_a_check(site: Site, examine: Any) -> None:
+def test_a_feature_adds_a_check(site, examine):
     # C-RUN-19
-    def fails(*_: Any) -> list[str]:
+    def fails(*_):
         raise ValueError("/secret/path")
 
-    def meets_a_full_disk(*_: Any) -> Iterator[str]:
+    def meets_a_full_disk(*_):
         raise OSError(errno.ENOSPC, "No space left on device", "/secret/path")
 
     hangs = threading.Event()
 
-    def add(name: str, run: Any, seconds: float = 5) -> None:
+    def add(name, run, seconds=5):
         site.declarations.checks[name] = DeclaredCheck(name, run, ("doctor",), seconds)
 
     add("tea", lambda *_: ["it is cold: make new", "the cup leaks: buy one"])
     add("milk", fails)
     add("shelf", meets_a_full_disk)
 
-    def finds_and_hangs(*_: Any) -> Iterator[str]:
+    def finds_and_hangs(*_):
         yield "it is empty: fill it"
         hangs.wait(60)
 
@@ -113,7 +111,7 @@ def test_a_feature_adds_a_check(site: Site, examine: Any) -> None:
 
 
 @pytest.mark.postgres
-def test_a_database_on_which_no_service_starts(site: Site, examine: Any) -> None:
+def test_a_database_on_which_no_service_starts(site, examine):
     # C-RUN-18, C-RUN-19
     changes = {
         "DELETE FROM core_observation": "was restored, and not prepared for use",
@@ -128,7 +126,7 @@ def test_a_database_on_which_no_service_starts(site: Site, examine: Any) -> None
         assert sentence in sentences["database"][0]
 
 
-def test_a_database_that_is_missing_is_not_created(start: Start, examine: Any, tmp_path: Path) -> None:
+def test_a_database_that_is_missing_is_not_created(start, examine, tmp_path):
     # C-RUN-19
     site = start(url=f"sqlite:///{tmp_path}/none.sqlite")
     code, sentences = examine(site)
@@ -140,7 +138,7 @@ def test_a_database_that_is_missing_is_not_created(start: Start, examine: Any, t
 
 
 @pytest.mark.postgres
-def test_a_database_that_cannot_be_written(site: Site, examine: Any) -> None:
+def test_a_database_that_cannot_be_written(site, examine):
     # C-RUN-19
     with site.databases.write_engine.begin() as connection:
         connection.execute(text("DROP TABLE core_observation"))
@@ -149,7 +147,7 @@ def test_a_database_that_cannot_be_written(site: Site, examine: Any) -> None:
     assert sentences["database"][0].startswith("the database cannot be written (")
 
 
-def test_a_store_that_is_missing_or_not_configured(start: Start, examine: Any, tmp_path: Path) -> None:
+def test_a_store_that_is_missing_or_not_configured(start, examine, tmp_path):
     # C-RUN-19
     site = start(modhub__storage="")
     assert "modhub.storage is empty" in examine(site)[1]["storage"][0]
@@ -166,7 +164,7 @@ def test_a_store_that_is_missing_or_not_configured(start: Start, examine: Any, t
     assert not folder.exists()
 
 
-def test_a_disk_without_room_for_large_uploads(site: Site, examine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_without_room_for_large_uploads(site, examine, monkeypatch):
     # C-RUN-46
     free = {"storage": 200 * MB, "temporary": 300 * MB}
     monkeypatch.setattr(doctor, "free_bytes", lambda _settings: free)
@@ -184,7 +182,7 @@ def test_a_disk_without_room_for_large_uploads(site: Site, examine: Any, monkeyp
 
 
 @pytest.mark.postgres
-def test_a_backup_that_nobody_has_verified(site: Site, examine: Any) -> None:
+def test_a_backup_that_nobody_has_verified(site, examine):
     # C-RUN-19
     assert "no backup of this database was ever found whole: run" in examine(site)[1]["backup"][0]
     verify_backup(site, timedelta(days=1.9))
@@ -194,7 +192,7 @@ def test_a_backup_that_nobody_has_verified(site: Site, examine: Any) -> None:
 
 
 @pytest.mark.postgres
-def test_features_that_only_the_database_has(start: Start, examine: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_features_that_only_the_database_has(start, examine, capsys):
     # C-RUN-19
     site = start(fresh=True)
     with site.databases.write_engine.begin() as connection:
@@ -211,27 +209,27 @@ class Proxy(BaseHTTPRequestHandler):
     upload, metrics = 401, 404
     patience = threading.Event()
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         self._answer(self.metrics, b"modhub_up 1")
 
-    def do_POST(self) -> None:
+    def do_POST(self):
         if not self.upload:
             self.patience.wait(60)
             return
         self._answer(self.upload, b"")
 
-    def _answer(self, status: int, body: bytes) -> None:
+    def _answer(self, status, body):
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, *_: Any) -> None:
+    def log_message(self, *_):
         """Nothing."""
 
 
 @pytest.fixture(scope="module")
-def front() -> Iterator[ThreadingHTTPServer]:
+def front():
     """A server for one proxy after another: its port is in the settings, so the tests share an application."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as server:
         server.daemon_threads = True
@@ -241,9 +239,7 @@ def front() -> Iterator[ThreadingHTTPServer]:
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-def test_metrics_that_everybody_reads(
-    start: Start, examine: Any, front: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_metrics_that_everybody_reads(start, examine, front, monkeypatch):
     # C-RUN-11, C-RUN-19
     front.RequestHandlerClass = type("Handler", (Proxy,), {"metrics": 200})
     site = start(modhub__base_url=f"http://127.0.0.1:{front.server_port}")
@@ -255,9 +251,7 @@ def test_metrics_that_everybody_reads(
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-def test_a_certificate_that_ends_soon(
-    start: Start, examine: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_certificate_that_ends_soon(start, examine, monkeypatch, tmp_path):
     # C-RUN-19
     issued = issue_certificate(tmp_path, "localhost")
     monkeypatch.setenv("SSL_CERT_FILE", str(issued.authority))
@@ -284,9 +278,7 @@ def test_a_certificate_that_ends_soon(
     ],
 )
 @pytest.mark.slow
-def test_the_proxy_in_front(
-    start: Start, examine: Any, front: ThreadingHTTPServer, proxy: dict[str, Any], sentence: str
-) -> None:
+def test_the_proxy_in_front(start, examine, front, proxy, sentence):
     # C-RUN-19
     patience = threading.Event()
     front.RequestHandlerClass = type("Handler", (Proxy,), {**proxy, "patience": patience})
@@ -298,7 +290,7 @@ def test_the_proxy_in_front(
     assert sentence in sentences["proxy"][0]
 
 
-def test_a_trusted_proxy_that_was_forgotten(start: Start, examine: Any) -> None:
+def test_a_trusted_proxy_that_was_forgotten(start, examine):
     # C-RUN-19, T-F11
     site = start(modhub__base_url=f"https://127.0.0.1:{free_port()}")
     address = "trusted_proxy = 127.0.0.1\n"

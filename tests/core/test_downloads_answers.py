@@ -7,7 +7,6 @@ import os
 import socket
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from pyramid.request import Request
@@ -28,11 +27,11 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox;
 class Files:
     """A store with one file, and a WSGI application that answers it; ``file`` may be replaced."""
 
-    def __init__(self, root: Path, content: bytes = CONTENT) -> None:
+    def __init__(self, root, content=CONTENT):
         self.store = LocalStore(root)
         self.file = self.add(content)
 
-    def add(self, content: bytes) -> StoredFile:
+    def add(self, content):
         blob = self.store.stage(io.BytesIO(content), len(content))
         self.store.publish(blob.key)
         return StoredFile(
@@ -49,12 +48,12 @@ class Files:
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> Files:
+def files(tmp_path):
     return Files(tmp_path / "files")
 
 
 @pytest.fixture
-def app(files: Files) -> TestApp:
+def app(files):
     return TestApp(files)
 
 
@@ -162,11 +161,11 @@ def test_a_reader_gets_the_old_bytes_whole(tmp_path):
     assert answer.fields["etag"] == f'"{old.sha256}"'
 
 
-def test_only_a_whole_public_file_is_left_to_the_proxy(tmp_path: Path) -> None:
+def test_only_a_whole_public_file_is_left_to_the_proxy(tmp_path):
     files = Files(tmp_path / "files")
     proxied = LocalStore(tmp_path / "files", proxy_location="/_files/")
 
-    def get(file: StoredFile, store: LocalStore = proxied, **environ: str) -> dict[str, str]:
+    def get(file, store=proxied, **environ):
         response = file_response(Request.blank("/", environ=environ), store, file)
         if not isinstance(response.app_iter, tuple):
             response.app_iter.close()
@@ -197,7 +196,7 @@ def test_the_servers_wrapper_is_used_and_a_failing_one_leaves_no_file_open(files
         calls.append((file.tell(), size))
         raise RuntimeError
 
-    calls: list[tuple[int, int]] = []
+    calls = []
     before = count_open_files(tmp_path)
     request = Request.blank("/", headers={"Range": "bytes=7-9"}, environ={"wsgi.file_wrapper": wrapper})
     with pytest.raises(RuntimeError):

@@ -14,7 +14,7 @@ FORM = re.compile(
 )
 
 
-def read(header: str) -> tuple[str, str, str | None]:
+def read(header):
     """The header as a strict reader takes it: kind, plain name, extended name."""
     match = FORM.fullmatch(header)
     assert match is not None, header

@@ -11,8 +11,6 @@ import uuid
 import zipfile
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -24,7 +22,7 @@ from modhub.catalogue.reading.chain_archives import ArchiveTurns, read_archive
 from modhub.catalogue.reading.service import CatalogueReader
 from modhub.plugins.events import DownloadStarted
 from modhub.web.zip_files import ZipBody, ZipMember, zip_size
-from modhub_testing import Site, Start, count_open_files, stored_files
+from modhub_testing import count_open_files, stored_files
 from modhub_testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.pages import messages_on
 from modhub_testing.running_server import RawClient, running
@@ -33,17 +31,17 @@ ABSENT = "01234567-89ab-cdef-0123-456789abcdef"
 MB = 1024 * 1024
 
 
-def delete_mod(site: Site, mod: dict[str, Any]) -> None:
+def delete_mod(site, mod):
     site.as_account(OWNER).delete(mod_address(mod), status=204)
 
 
-def address(mod: dict[str, Any]) -> str:
+def address(mod):
     return f"/Modhub/{mod['id']}/everything.zip"
 
 
-def chain(site: Site, *codes: bytes, names: tuple[str, ...] = ()) -> list[Any]:
+def chain(site, *codes, names=()):
     """Mods of which each requires the one before it."""
-    mods: list[Any] = []
+    mods = []
     for number, code in enumerate(codes):
         mod = published_mod(site, title=f"Mod {number}", requires=[mods[-1]["guid"]] if mods else [])
         name = names[number] if names else f"mod-{number}.zip"
@@ -52,14 +50,14 @@ def chain(site: Site, *codes: bytes, names: tuple[str, ...] = ()) -> list[Any]:
     return mods
 
 
-def unpacked(content: bytes) -> tuple[dict[str, bytes], zipfile.ZipFile]:
+def unpacked(content):
     archive = zipfile.ZipFile(io.BytesIO(content))
     assert archive.testzip() is None
     return {name: archive.read(name) for name in archive.namelist()}, archive
 
 
 @pytest.mark.postgres
-def test_the_archive_has_the_chain_in_order_with_an_index(site: Site) -> None:
+def test_the_archive_has_the_chain_in_order_with_an_index(site):
     # C-PAGE-60, C-PAGE-61
     codes = (b"first", b"second" * 50_000, b"3")
     mods = chain(site, *codes, names=("kit.zip", "con.zip", "Über: alles?.zip"))
@@ -93,7 +91,7 @@ def test_the_archive_has_the_chain_in_order_with_an_index(site: Site) -> None:
     assert "Disallow: /Modhub/*/everything.zip\n" in site.get("/robots.txt").text
 
 
-def test_head_and_the_tag_of_what_is_locked(site: Site) -> None:
+def test_head_and_the_tag_of_what_is_locked(site):
     # C-PAGE-62
     first, last = chain(site, b"one", b"two")
     whole = site.get(address(last))
@@ -112,7 +110,7 @@ def test_head_and_the_tag_of_what_is_locked(site: Site) -> None:
     assert changed.headers["ETag"] != etag
 
 
-def test_from_a_hundred_mods_on_names_have_three_digits(site: Site) -> None:
+def test_from_a_hundred_mods_on_names_have_three_digits(site):
     # C-PAGE-61, C-PAGE-63
     mods = chain(site, b"a", b"b")
     archive = read_archive(site.find_service(CatalogueReader), mods[-1]["id"])
@@ -122,7 +120,7 @@ def test_from_a_hundred_mods_on_names_have_three_digits(site: Site) -> None:
     assert len({entry.name for entry in many.entries}) == 100
 
 
-def test_a_chain_with_a_gap_is_a_page_that_says_how_many(site: Site) -> None:
+def test_a_chain_with_a_gap_is_a_page_that_says_how_many(site):
     # C-PAGE-63
     kit = published_mod(site, title="Kit")
     draft = new_mod(site, title="Draft")
@@ -138,9 +136,7 @@ def test_a_chain_with_a_gap_is_a_page_that_says_how_many(site: Site) -> None:
     assert "everything.zip" not in site.get(mod["url"])
 
 
-def test_a_chain_that_is_too_long_or_too_large_is_a_page_with_the_number(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_chain_that_is_too_long_or_too_large_is_a_page_with_the_number(site, monkeypatch):
     # C-PAGE-63
     guids = [str(uuid.uuid4()) for _ in range(201)]
     ids = insert_mods(site, [{"guid": guid, "requires": [needed]} for guid, needed in pairwise([*guids, ABSENT])])
@@ -154,11 +150,11 @@ def test_a_chain_that_is_too_long_or_too_large_is_a_page_with_the_number(
     assert "2 MB, and one zip has at most 1 MB." in response.text
 
 
-def test_a_download_of_the_mod_that_was_asked_for(start: Start) -> None:
+def test_a_download_of_the_mod_that_was_asked_for(start):
     # C-PAGE-60, C-DL-1
     site = start("modhub_testing.accounts")
     mods = chain(site, b"one", b"two!")
-    heard: list[DownloadStarted] = []
+    heard = []
     site.registry.registerHandler(heard.append, (DownloadStarted,))
     etag = site.get(address(mods[-1])).headers["ETag"]
     (event,) = heard
@@ -172,13 +168,13 @@ def test_a_download_of_the_mod_that_was_asked_for(start: Start) -> None:
 class SlowReader:
     """A client that has read the head of an archive and nothing else."""
 
-    def __init__(self, service: Any, path: str) -> None:
+    def __init__(self, service, path):
         self.client = RawClient(service, buffer=4096)
         self.client.send(f"GET {quote(path)} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
         self.began = self.client.socket.recv(3000)
         assert self.began.startswith(b"HTTP/1.1 200")
 
-    def rest(self) -> bytes:
+    def rest(self):
         """The body, as far as it comes."""
         self.client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, MB)
         content = bytearray(self.began.partition(b"\r\n\r\n")[2])
@@ -192,12 +188,12 @@ class SlowReader:
         return bytes(content)
 
 
-def folder_of(site: Site) -> Path:
+def folder_of(site):
     return stored_files(site)[0].parents[1]
 
 
 @pytest.mark.process
-def test_a_slow_reader_gets_the_old_bytes_and_one_archive_at_a_time(site: Site) -> None:
+def test_a_slow_reader_gets_the_old_bytes_and_one_archive_at_a_time(site):
     # C-PAGE-62, C-FILE-8
     codes = (b"a" * 3 * MB, b"b" * 9 * MB)
     mods = chain(site, *codes)
@@ -220,7 +216,7 @@ def test_a_slow_reader_gets_the_old_bytes_and_one_archive_at_a_time(site: Site) 
         assert open_in_the_end(folder) == 0
 
 
-def open_in_the_end(folder: Path) -> int:
+def open_in_the_end(folder):
     deadline = time.monotonic() + 20
     while count_open_files(folder) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -229,7 +225,7 @@ def open_in_the_end(folder: Path) -> int:
 
 @pytest.mark.process
 @pytest.mark.parametrize("change", ["cut short", "changed"])
-def test_a_fault_of_the_store_ends_the_connection(site: Site, caplog: pytest.LogCaptureFixture, change: str) -> None:
+def test_a_fault_of_the_store_ends_the_connection(site, caplog, change):
     # C-PAGE-62
     mods = chain(site, b"a" * 9 * MB, b"b" * 9 * MB)
     folder = folder_of(site)
@@ -249,7 +245,7 @@ def test_a_fault_of_the_store_ends_the_connection(site: Site, caplog: pytest.Log
     assert any("its response could not be sent" in record.getMessage() for record in caplog.records)
 
 
-def test_a_file_that_cannot_be_opened_is_a_503_and_leaves_nothing_open(site: Site) -> None:
+def test_a_file_that_cannot_be_opened_is_a_503_and_leaves_nothing_open(site):
     # C-PAGE-62
     mods = chain(site, b"first", b"second")
     folder = folder_of(site)
@@ -263,28 +259,28 @@ def test_a_file_that_cannot_be_opened_is_a_503_and_leaves_nothing_open(site: Sit
 class Remote(io.BytesIO):
     """A file of another machine: it is fetched before it is sent."""
 
-    def fetch(self, start: int, stop: int) -> io.BytesIO:
+    def fetch(self, start, stop):
         return io.BytesIO(self.getvalue()[start:stop])
 
-    def read(self, *_: Any) -> bytes:
+    def read(self, *_):
         raise AssertionError("the server's loop would wait for another machine")
 
 
 class RemoteStore:
-    def __init__(self, store: BlobStore) -> None:
+    def __init__(self, store):
         self.store = store
 
-    def open(self, *names: Any) -> Any:
+    def open(self, *names):
         with self.store.open(*names) as file:
             return Remote(file.read())
 
 
-def test_files_of_another_machine_are_fetched_first(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_of_another_machine_are_fetched_first(site, monkeypatch):
     # C-PAGE-62, T-D21
     mods = chain(site, b"first", b"second")
     archive = read_archive(site.find_service(CatalogueReader), mods[-1]["id"])
     assert archive is not None
-    store: Any = RemoteStore(site.find_service(BlobStore))
+    store = RemoteStore(site.find_service(BlobStore))
     monkeypatch.setattr(chain_archives, "MAX_FETCHED", 3)
     turns = ArchiveTurns()
     with turns.open("a peer", archive, store) as body:
@@ -294,7 +290,7 @@ def test_files_of_another_machine_are_fetched_first(site: Site, monkeypatch: pyt
     turns.open("another", archive, store).close()
 
 
-def test_a_process_checks_so_many_archives_at_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_checks_so_many_archives_at_once(site, monkeypatch):
     # C-PAGE-62, T-D21
     mods = chain(site, b"first", b"second")
     archive = read_archive(site.find_service(CatalogueReader), mods[-1]["id"])
@@ -310,7 +306,7 @@ def test_a_process_checks_so_many_archives_at_once(site: Site, monkeypatch: pyte
     turns.open("1", archive, store).close()
 
 
-def test_the_last_byte_gives_the_turn_back(site: Site) -> None:
+def test_the_last_byte_gives_the_turn_back(site):
     # C-PAGE-62
     mods = chain(site, b"first", b"second")
     archive = read_archive(site.find_service(CatalogueReader), mods[-1]["id"])
@@ -329,14 +325,14 @@ def test_the_last_byte_gives_the_turn_back(site: Site) -> None:
     second.close()
 
 
-def body_of(*contents: bytes) -> ZipBody:
+def body_of(*contents):
     members = [
         ZipMember(f"{at}.bin", len(content), partial(io.BytesIO, content)) for at, content in enumerate(contents)
     ]
     return ZipBody(members, lambda: None)
 
 
-def test_a_body_is_read_again_from_where_the_last_read_began() -> None:
+def test_a_body_is_read_again_from_where_the_last_read_began():
     whole, body = body_of(b"x" * 200_000, b"y" * 70_000).read(), body_of(b"x" * 200_000, b"y" * 70_000)
     assert zip_size([("0.bin", 200_000), ("1.bin", 70_000)]) == len(whole)
     assert (body.seek(0, 2), body.seek(0)) == (len(whole), 0)
@@ -355,6 +351,6 @@ def test_a_body_is_read_again_from_where_the_last_read_began() -> None:
         body.read(1)
 
 
-def test_large_archives_are_zip64() -> None:
+def test_large_archives_are_zip64():
     # C-PAGE-61
     assert zip_size([("a", 5 * 1024 * MB)]) > 5 * 1024 * MB + 22 + 56 + 20

@@ -31,7 +31,7 @@ ANY = st.text(st.characters(exclude_categories=[]), max_size=60)
         ("ม้า น้ำ ກີ້ ខ្មែរ", "ม้า น้\u0e4dา ກີ້ ខ្មែរ"),
     ],
 )
-def test_the_search_fold(value: str, folded: str) -> None:
+def test_the_search_fold(value, folded):
     # C-LIST-5
     assert fold_search(value) == folded
 
@@ -48,7 +48,7 @@ def test_the_search_fold(value: str, folded: str) -> None:
         ("Pokémon", "Pokemon", False),
     ],
 )
-def test_games_differ_by_accents_and_not_by_case_or_outer_spaces(value: str, other: str, same: bool) -> None:
+def test_games_differ_by_accents_and_not_by_case_or_outer_spaces(value, other, same):
     # C-MOD-7
     assert (fold_game(value) == fold_game(other)) is same
 
@@ -67,14 +67,14 @@ def test_games_differ_by_accents_and_not_by_case_or_outer_spaces(value: str, oth
         ("ß" * 250, ["ss" * 200]),
     ],
 )
-def test_a_query_is_cut_split_and_folded(query: str, words: list[str]) -> None:
+def test_a_query_is_cut_split_and_folded(query, words):
     # C-LIST-4
     assert search_words(query) == words
 
 
 @given(value=ANY)
 @settings(deadline=None)
-def test_folding_twice_is_folding_once(value: str) -> None:
+def test_folding_twice_is_folding_once(value):
     for fold in (fold_search, fold_game):
         folded = fold(value)
         folded.encode()
@@ -85,12 +85,12 @@ def test_folding_twice_is_folding_once(value: str) -> None:
 
 @given(value=ANY)
 @settings(deadline=None)
-def test_a_title_is_found_by_its_own_words(value: str) -> None:
+def test_a_title_is_found_by_its_own_words(value):
     folded = fold_search(line(value[:200], 200))
     assert all(word in folded for word in search_words(value))
 
 
-def test_ten_thousand_marks_are_folded_in_time() -> None:
+def test_ten_thousand_marks_are_folded_in_time():
     # T-D6
     began = time.thread_time()
     marks = "\u0301\u0323" * 5_000 + "\u0f73" * 5_000 + "\u0344\u0301" * 5_000

@@ -2,7 +2,6 @@
 
 import contextlib
 import time
-from typing import Any
 
 import pytest
 
@@ -18,22 +17,21 @@ from modhub.web.forms import (
     URLENCODED,
     parse_fields,
 )
-from modhub_testing import Site
 from modhub_testing.mods import OWNER, new_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor
 
 NEW = "/Modhub/mine/new"
 
 
-def part(headers: str, body: bytes = b"x") -> bytes:
+def part(headers, body=b"x"):
     return f"--b\r\nContent-Disposition: form-data; {headers}\r\n\r\n".encode() + body + b"\r\n"
 
 
-def multipart(*parts: bytes) -> bytes:
+def multipart(*parts):
     return b"".join(parts) + b"--b--\r\n"
 
 
-def post(site: Site, address: str, body: bytes, kind: str, status: int) -> Any:
+def post(site, address, body, kind, status):
     # WebTest's own ``post`` would encode a multipart body once more.
     return site.request(address, method="POST", body=body, content_type=kind, status=status)
 
@@ -57,7 +55,7 @@ def post(site: Site, address: str, body: bytes, kind: str, status: int) -> Any:
         ("application/json", b'{"a": 1}', []),
     ],
 )
-def test_fields_are_read_in_their_order(kind: str, body: bytes, fields: list[tuple[str, str]]) -> None:
+def test_fields_are_read_in_their_order(kind, body, fields):
     assert parse_fields(kind, body) == fields
 
 
@@ -72,14 +70,14 @@ def test_fields_are_read_in_their_order(kind: str, body: bytes, fields: list[tup
         (MULTIPART + "; boundary=" + "b" * 200, multipart(part('name="a"')).replace(b"--b", b"--" + b"b" * 200), "inc"),
     ],
 )
-def test_what_cannot_be_read_is_a_refusal_that_says_why(kind: str, body: bytes, sentence: str) -> None:
+def test_what_cannot_be_read_is_a_refusal_that_says_why(kind, body, sentence):
     with pytest.raises(ApiError, match=sentence) as caught:
         parse_fields(kind, body)
     assert caught.value.status == 400
 
 
 @pytest.mark.parametrize("unit", ["a", "é", "%C3%A9", "%", "%41"])
-def test_a_field_is_read_up_to_its_limit_and_never_in_the_middle_of_a_character(unit: str) -> None:
+def test_a_field_is_read_up_to_its_limit_and_never_in_the_middle_of_a_character(unit):
     # T-D4
     for shift in range(6):
         typed = "x" * shift + unit * (2 * MAX_FIELD // len(unit))
@@ -94,7 +92,7 @@ def test_a_field_is_read_up_to_its_limit_and_never_in_the_middle_of_a_character(
             assert parse_fields(MULTIPART + "; boundary=b", body) == [("text", value), ("b", "2")]
 
 
-def test_all_fields_of_a_form_together_are_read_up_to_a_limit() -> None:
+def test_all_fields_of_a_form_together_are_read_up_to_a_limit():
     # T-D4
     body = b"&".join(b"%s=%s" % (name, b"a" * MAX_FIELD) for name in (b"a", b"b", b"c", b"d", b"e"))
     expected = [MAX_FIELD] * (MAX_TEXT // MAX_FIELD) + [0]
@@ -116,7 +114,7 @@ def test_all_fields_of_a_form_together_are_read_up_to_a_limit() -> None:
     ],
     ids=lambda value: "" if isinstance(value, str) else repr(value[:20]),
 )
-def test_what_is_made_to_take_long_does_not(kind: str, body: bytes) -> None:
+def test_what_is_made_to_take_long_does_not(kind, body):
     began = time.process_time()
     with contextlib.suppress(ApiError):
         parse_fields(kind, body)
@@ -131,7 +129,7 @@ def test_what_is_made_to_take_long_does_not(kind: str, body: bytes) -> None:
         ";" * 20_000,
     ],
 )
-def test_whatever_a_form_claims_to_be_no_page_fails(site: Site, kind: str) -> None:
+def test_whatever_a_form_claims_to_be_no_page_fails(site, kind):
     author = new_visitor(site, OWNER)
     author.get(NEW)
     mod = new_mod(site)
@@ -144,7 +142,7 @@ def test_whatever_a_form_claims_to_be_no_page_fails(site: Site, kind: str) -> No
     assert time.process_time() - began < 20
 
 
-def test_invalid_utf_8_is_reported_and_not_repaired(site: Site) -> None:
+def test_invalid_utf_8_is_reported_and_not_repaired(site):
     author = new_visitor(site, OWNER)
     token = form_at(author.get(NEW), NEW)["csrf_token"].value.encode()
     page = post(author, NEW, b"csrf_token=" + token + b"&title=L%f6we", URLENCODED, 400)

@@ -2,7 +2,6 @@
 
 import os
 import tempfile
-from pathlib import Path
 
 import pytest
 
@@ -10,28 +9,28 @@ from modhub.admin.free_space import free_bytes
 
 
 @pytest.fixture(autouse=True)
-def _temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _temporary(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
-def free(folder: Path) -> int:
+def free(folder):
     status = os.statvfs(folder)
     return status.f_bavail * status.f_frsize
 
 
-def test_a_folder_has_the_free_bytes_of_its_disk(tmp_path: Path) -> None:
+def test_a_folder_has_the_free_bytes_of_its_disk(tmp_path):
     # C-RUN-46
     measured = free_bytes({"modhub.storage": f"file://{tmp_path}"})
     assert measured.keys() == {"storage"}
     assert measured["storage"] == pytest.approx(free(tmp_path), rel=0.1)
 
 
-def test_a_temporary_folder_on_another_disk_is_measured_too() -> None:
+def test_a_temporary_folder_on_another_disk_is_measured_too():
     # C-RUN-46
     assert free_bytes({"modhub.storage": "file:///proc"}).keys() == {"storage", "temporary"}
 
 
-def test_an_object_store_and_a_lost_folder_have_none(tmp_path: Path) -> None:
+def test_an_object_store_and_a_lost_folder_have_none(tmp_path):
     # C-RUN-46
     for storage in ("s3://bucket/prefix", "", f"file://{tmp_path}/lost"):
         assert free_bytes({"modhub.storage": storage}).keys() == {"temporary"}

@@ -4,7 +4,6 @@ import importlib
 import runpy
 from argparse import Namespace
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from sqlalchemy import select, text, update
@@ -14,7 +13,6 @@ from modhub.admin.program import Admin
 from modhub.base.body_rules import BodyRules
 from modhub.db import now
 from modhub.plugins.events import AccountDeleted
-from modhub_testing import Site, Start
 from modhub_testing.mods import hide_mod, mod_address, new_mod, published_mod
 from modhub_testing.pages import form_at, new_visitor
 from modhub_testing.workers import run_worker
@@ -25,25 +23,24 @@ PACKAGE = "modhub_bookmarks"
 INCLUDES = f"modhub_testing.accounts {PACKAGE}"
 
 
-def bookmark(site: Site, address: str, account: int = 8) -> int:
+def bookmark(site, address, account=8):
     """Make a bookmark; its number."""
-    number: int = site.as_account(account).post_json(address, {"text": "Splits"}, status=201).json["id"]
-    return number
+    return site.as_account(account).post_json(address, {"text": "Splits"}, status=201).json["id"]
 
 
-def test_its_own_test_passes(guide_feature: Path, start: Start) -> None:
+def test_its_own_test_passes(guide_feature, start):
     tests = runpy.run_path(str(guide_feature / "tests" / "test_bookmarks.py"))
     tests["test_a_bookmark_is_closed_to_strangers"](start)
 
 
 @pytest.mark.postgres
-def test_its_migration_makes_its_tables(guide_feature: Path, start: Start) -> None:
+def test_its_migration_makes_its_tables(guide_feature, start):
     site = start(INCLUDES)
     (package,) = (package for package in site.declarations.migrations if package.package == PACKAGE)
     assert migrate.schema_differences(site.databases, package) == []
 
 
-def test_what_it_declares(guide_feature: Path, start: Start) -> None:
+def test_what_it_declares(guide_feature, start):
     site = start(INCLUDES, modhub_bookmarks__days="7")
     assert site.registry.settings["modhub_bookmarks.days"] == 7
     rules = site.find_service(BodyRules)
@@ -59,7 +56,7 @@ def test_what_it_declares(guide_feature: Path, start: Start) -> None:
     ]
 
 
-def test_its_work_for_operators(guide_feature: Path, start: Start) -> None:
+def test_its_work_for_operators(guide_feature, start):
     site = start(INCLUDES, modhub_bookmarks__days="1")
     admin, lines = Admin(site.config, [].append), list[str]()
     admin.say = lines.append
@@ -81,7 +78,7 @@ def test_its_work_for_operators(guide_feature: Path, start: Start) -> None:
         assert session.scalars(select(models.Bookmark)).all() == []
 
 
-def test_its_public_read_knows_drafts_no_more_than_absent_mods(guide_feature: Path, start: Start) -> None:
+def test_its_public_read_knows_drafts_no_more_than_absent_mods(guide_feature, start):
     site = start(INCLUDES)
     mod, draft = published_mod(site), new_mod(site)
     address = mod_address(mod, "bookmarks")
@@ -93,7 +90,7 @@ def test_its_public_read_knows_drafts_no_more_than_absent_mods(guide_feature: Pa
     assert unseen.body == site.get("/api/modhub/999/bookmarks", status=404).body
 
 
-def test_its_views_its_panel_and_its_subscribers(guide_feature: Path, start: Start) -> None:
+def test_its_views_its_panel_and_its_subscribers(guide_feature, start):
     site = start(INCLUDES)
     mod, other = published_mod(site), published_mod(site, owner=9)
     address, reader = mod_address(mod, "bookmarks"), site.as_account(8)
@@ -116,7 +113,7 @@ def test_its_views_its_panel_and_its_subscribers(guide_feature: Path, start: Sta
         assert session.scalar(count) == 0
 
 
-def test_its_form(guide_feature: Path, start: Start) -> None:
+def test_its_form(guide_feature, start):
     site = start(f"{INCLUDES} {PACKAGE}.pages")
     path = f"/Modhub/{published_mod(site)['id']}/bookmarks"
     new_visitor(site).get(path, status=303)  # to sign in

@@ -1,43 +1,41 @@
 """Calls that create something and are repeated with the same ``Idempotency-Key``."""
 
 from datetime import timedelta
-from typing import Any
 
-import pytest
 from sqlalchemy import select, update
 
 from modhub.catalogue.models import IdempotencyKey
 from modhub.catalogue.owning import uploads
 from modhub.catalogue.owning.idempotency import KEPT_FOR
 from modhub.db import now
-from modhub_testing import Site, stored_files
+from modhub_testing import stored_files
 from modhub_testing.mods import OWNER, mod_address, new_mod
 from modhub_testing.workers import run_worker
 
 MODS = "/api/modhub"
 
 
-def create(site: Site, key: str, status: int = 201, owner: int = OWNER, query: str = "", **fields: Any) -> Any:
+def create(site, key, status=201, owner=OWNER, query="", **fields):
     headers = {"Idempotency-Key": key}
     return site.as_account(owner).post_json(MODS + query, fields, headers=headers, status=status).json
 
 
-def add_image(site: Site, mod: Any, key: str, content: bytes, status: int = 201, *, name: str = "a.png") -> Any:
+def add_image(site, mod, key, content, status=201, *, name="a.png"):
     address = mod_address(mod, f"images?name={name}")
     headers = {"Idempotency-Key": key}
     return site.as_account(OWNER).post(address, content, headers=headers, content_type="image/png", status=status).json
 
 
-def own_mods(site: Site) -> Any:
+def own_mods(site):
     return site.as_account(OWNER).get("/api/modhub/mine").json["mods"]
 
 
-def grow_older(site: Site, age: timedelta) -> None:
+def grow_older(site, age):
     with site.databases.write_session.begin() as session:
         session.execute(update(IdempotencyKey).values(used_at=now() - age))
 
 
-def test_a_repeated_creation_is_the_same_mod_as_it_is_now(site: Site) -> None:
+def test_a_repeated_creation_is_the_same_mod_as_it_is_now(site):
     # C-OWN-31
     first = create(site, "k" * 255, title="x")
     assert create(site, "k" * 255, title="x") == first
@@ -52,7 +50,7 @@ def test_a_repeated_creation_is_the_same_mod_as_it_is_now(site: Site) -> None:
         assert refused == {"error": "idempotency_key_used", "message": refused["message"]}
 
 
-def test_keys_are_of_one_account_and_one_address(site: Site) -> None:
+def test_keys_are_of_one_account_and_one_address(site):
     # C-OWN-31
     first, strange = create(site, "k", title="x"), create(site, "k", owner=OWNER + 1, title="x")
     assert strange["id"] != first["id"]
@@ -64,7 +62,7 @@ def test_keys_are_of_one_account_and_one_address(site: Site) -> None:
     assert site.as_account(OWNER).post_json("//api/modhub/", {"title": "x"}, headers=headers).json["id"] == first["id"]
 
 
-def test_a_repeated_image_is_added_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_repeated_image_is_added_once(site, monkeypatch):
     # C-OWN-31
     mod = new_mod(site)
     once = add_image(site, mod, "k", b"image")
@@ -80,7 +78,7 @@ def test_a_repeated_image_is_added_once(site: Site, monkeypatch: pytest.MonkeyPa
     assert len(stored_files(site)) == 2
 
 
-def test_refusals_are_not_kept(site: Site) -> None:
+def test_refusals_are_not_kept(site):
     # C-OWN-32
     create(site, "k", 400, title="")
     site.post_json(MODS, {"title": "x"}, headers={"Idempotency-Key": "k"}, status=401)
@@ -94,7 +92,7 @@ def test_refusals_are_not_kept(site: Site) -> None:
             assert (len(row.key_sha256), len(row.content_sha256), row.mod_id) == (64, 64, mod["id"])
 
 
-def test_a_deleted_mod_is_401_as_to_strangers(site: Site) -> None:
+def test_a_deleted_mod_is_401_as_to_strangers(site):
     # C-OWN-31, C-OWN-32
     mod = create(site, "k", title="x")
     add_image(site, mod, "k", b"image")
@@ -110,7 +108,7 @@ def test_a_deleted_mod_is_401_as_to_strangers(site: Site) -> None:
     create(site, "k", 409, title="y")
 
 
-def test_a_malformed_key_is_400(site: Site) -> None:
+def test_a_malformed_key_is_400(site):
     # C-OWN-31
     mod = new_mod(site)
     for key in ("", "a" * 256, "\x7f", "é"):
@@ -120,7 +118,7 @@ def test_a_malformed_key_is_400(site: Site) -> None:
     assert own_mods(site) == [mod]
 
 
-def test_a_key_counts_for_a_day_and_is_deleted_then(site: Site) -> None:
+def test_a_key_counts_for_a_day_and_is_deleted_then(site):
     # C-OWN-31
     first = create(site, "k", title="x")
     grow_older(site, KEPT_FOR - timedelta(minutes=5))

@@ -6,7 +6,6 @@ import re
 import struct
 import time
 import zlib
-from typing import Any
 
 import pytest
 from PIL import ExifTags, Image, ImageChops, ImageCms, ImageStat, PngImagePlugin
@@ -18,7 +17,6 @@ from modhub.blobs import BlobStore
 from modhub.catalogue.models import Asset
 from modhub.catalogue.pictures import decoder
 from modhub.catalogue.pictures.metadata import read_stored
-from modhub_testing import Site
 from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.pages import messages_on, new_visitor, workshop_form
 from tests.core.test_everything_zip import Remote
@@ -30,7 +28,7 @@ IPTC = b"Photoshop 3.0\x008BIM\x04\x04\0\0" + struct.pack(">L", 7) + b"\x1c\x02\
 PROFILE = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
 
 
-def exif(*, place: bool = False, name: str = "", orientation: int = 1) -> bytes:
+def exif(*, place=False, name="", orientation=1):
     tags = Image.Exif()
     tags[ExifTags.Base.Orientation] = orientation
     if place:
@@ -40,34 +38,34 @@ def exif(*, place: bool = False, name: str = "", orientation: int = 1) -> bytes:
     return tags.tobytes()
 
 
-def picture(form: str, **saved: Any) -> bytes:
+def picture(form, **saved):
     file, image = io.BytesIO(), Image.radial_gradient("L").resize((48, 32)).convert("RGB")
     image.save(file, form, icc_profile=PROFILE, **({"lossless": True} if form == "WEBP" else {}), **saved)
     return file.getvalue()
 
 
-def with_segment(jpeg: bytes, code: int, body: bytes) -> bytes:
+def with_segment(jpeg, code, body):
     return jpeg[:2] + struct.pack(">BBH", 0xFF, code, 2 + len(body)) + body + jpeg[2:]
 
 
-def png_text(**texts: str) -> PngImagePlugin.PngInfo:
+def png_text(**texts):
     info = PngImagePlugin.PngInfo()
     for keyword, value in texts.items():
         info.add_text(keyword.replace("_", " "), value)
     return info
 
 
-def xmp_of_gif(gif: bytes) -> bytes:
+def xmp_of_gif(gif):
     start = 13 + (3 << (gif[10] & 7) + 1)
     trailer = b"\1" + bytes(range(255, -1, -1)) + b"\0"
     return gif[:start] + b"\x21\xff\x0bXMP DataXMP" + XMP_PLACE + trailer + gif[start:]
 
 
-def hex_profile(content: bytes) -> str:
+def hex_profile(content):
     return f"\nexif\n{len(content):8}\n{content.hex()}"
 
 
-TELLING: dict[str, tuple[bytes, list[str]]] = {
+TELLING = {
     "jpeg on its side": (picture("JPEG", exif=exif(place=True, name="Jo", orientation=6)), ["location", "names"]),
     "jpeg xmp": (picture("JPEG", xmp=XMP_NAME), ["names"]),
     "jpeg iptc": (with_segment(picture("JPEG"), 0xED, IPTC), ["names"]),
@@ -82,17 +80,16 @@ TELLING: dict[str, tuple[bytes, list[str]]] = {
 }
 
 
-def shown(content: bytes) -> tuple[Any, ...]:
+def shown(content):
     with Image.open(io.BytesIO(content)) as image:
         return image.size, image.tobytes(), image.info.get("icc_profile"), image.getexif().get(0x0112, 1)
 
 
-def told_by(content: bytes) -> list[str]:
-    told: list[str] = decoder.decode_stream(io.BytesIO(content))[0].get("told", [])
-    return told
+def told_by(content):
+    return decoder.decode_stream(io.BytesIO(content))[0].get("told", [])
 
 
-def copied(content: bytes) -> bytes:
+def copied(content):
     """The copy without metadata; ValueError with the problem if there is none."""
     head, files = decoder.copy_stream(io.BytesIO(content))
     if not files:
@@ -101,7 +98,7 @@ def copied(content: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("case", TELLING)
-def test_metadata_is_found_and_removed(case: str) -> None:
+def test_metadata_is_found_and_removed(case):
     # C-PIC-22, C-PIC-23
     content, problems = TELLING[case]
     assert told_by(content) == problems
@@ -115,13 +112,13 @@ def test_metadata_is_found_and_removed(case: str) -> None:
         assert not {"xmp", "XML:com.adobe.xmp", "comment", "photoshop", "Author"} & image.info.keys()
 
 
-def scene(mode: str = "RGB") -> Image.Image:
+def scene(mode="RGB"):
     return Image.merge(
         "RGB", [Image.radial_gradient("L"), Image.linear_gradient("L"), Image.new("L", (256, 256))]
     ).convert(mode)
 
 
-def saved(image: Image.Image, form: str, **more: Any) -> bytes:
+def saved(image, form, **more):
     file = io.BytesIO()
     image.save(file, form, **more)
     return file.getvalue()
@@ -137,7 +134,7 @@ COPIED = {
 
 @pytest.mark.filterwarnings("ignore:Palette images with Transparency")
 @pytest.mark.parametrize("case", COPIED)
-def test_a_copy_looks_the_same(case: str) -> None:
+def test_a_copy_looks_the_same(case):
     # C-PIC-23
     with Image.open(io.BytesIO(COPIED[case])) as image, Image.open(io.BytesIO(copied(COPIED[case]))) as copy:
         assert (copy.format, copy.size, copy.mode) == (image.format.replace("MPO", "JPEG"), image.size, image.mode)
@@ -147,7 +144,7 @@ def test_a_copy_looks_the_same(case: str) -> None:
         assert max(ImageStat.Stat(difference).mean) < 2
 
 
-def test_the_gamma_of_a_png_is_kept() -> None:
+def test_the_gamma_of_a_png_is_kept():
     # C-PIC-23
     png = picture("PNG")
     dark = png[:33] + chunk(b"gAMA", struct.pack(">L", 90_000)) + png[33:]
@@ -155,11 +152,11 @@ def test_the_gamma_of_a_png_is_kept() -> None:
         assert copy.info["gamma"] == 0.9
 
 
-def chunk(name: bytes, body: bytes) -> bytes:
+def chunk(name, body):
     return struct.pack(">L", len(body)) + name + body + struct.pack(">L", zlib.crc32(name + body))
 
 
-def sixteen_bits() -> bytes:
+def sixteen_bits():
     head, rows = struct.pack(">LLBBBBB", 4, 4, 16, 2, 0, 0, 0), zlib.compress(bytes(4 * (1 + 4 * 6)))
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
 
@@ -174,7 +171,7 @@ def sixteen_bits() -> bytes:
     ],
     ids=["animated", "16 bits", "bmp", "cut"],
 )
-def test_what_a_copy_would_damage_is_refused(content: bytes) -> None:
+def test_what_a_copy_would_damage_is_refused(content):
     # C-PIC-23
     with pytest.raises(ValueError, match="not_copied"):
         copied(content)
@@ -189,31 +186,31 @@ def test_what_a_copy_would_damage_is_refused(content: bytes) -> None:
         with_segment(picture("JPEG"), 0xED, IPTC.replace(b"\x50\0\x02Jo", b"\x78\0\x02Jo")),
     ],
 )
-def test_programs_and_empty_fields_are_no_names(content: bytes) -> None:
+def test_programs_and_empty_fields_are_no_names(content):
     # C-PIC-22
     assert told_by(content) == []
 
 
-def test_a_phone_that_may_not_tell_its_place_writes_zeros() -> None:
+def test_a_phone_that_may_not_tell_its_place_writes_zeros():
     # C-PIC-22
     tags = Image.Exif()
     tags.get_ifd(ExifTags.IFD.GPSInfo).update({1: "N", 2: (0.0, 0.0, 0.0), 29: "2026:11:25"})
     assert told_by(picture("JPEG", exif=tags.tobytes())) == []
 
 
-def png_of_texts(count: int) -> bytes:
+def png_of_texts(count):
     png = picture("PNG")
     return png[:33] + chunk(b"zTXt", b"a\0\0" + zlib.compress(bytes(2**20))) * count + png[33:]
 
 
-HOSTILE: dict[str, bytes] = {
+HOSTILE = {
     "texts in the depth": picture("WEBP", xmp=b"<creator>x" * 190_000),
     "texts": png_of_texts(1_000),
 }
 
 
 @pytest.mark.parametrize("case", HOSTILE)
-def test_hostile_images_take_bounded_work(case: str) -> None:
+def test_hostile_images_take_bounded_work(case):
     # C-PIC-22, T-A8
     # What ends the work must not be raised in a callback for garbage of other tests, which would swallow it: the
     # process of a real decoder has none.
@@ -228,7 +225,7 @@ def test_hostile_images_take_bounded_work(case: str) -> None:
     assert time.process_time() - began < 3
 
 
-def test_damaged_images_are_read_as_far_as_they_go() -> None:
+def test_damaged_images_are_read_as_far_as_they_go():
     # C-PIC-22, C-PIC-23, T-A8
     for content, _ in TELLING.values():
         for stop in range(0, len(content), 37):
@@ -240,19 +237,19 @@ def test_damaged_images_are_read_as_far_as_they_go() -> None:
 PHOTOGRAPH, _ = TELLING["jpeg on its side"]
 
 
-def add(site: Site, mod: dict[str, Any], content: bytes, name: str) -> str:
+def add(site, mod, content, name):
     """Upload an image and return its id."""
     answer = upload_asset(site, mod, "images", content, content_type="image/jpeg", name=name)
     work_off(site)
     return str(next(asset["url"] for asset in answer["assets"] if asset["name"] == name).rpartition("/")[2])
 
 
-def rehearsed_images(site: Site, mod: dict[str, Any]) -> Any:
+def rehearsed_images(site, mod):
     return site.as_account(OWNER).post(mod_address(mod, "rehearsal"), status=200).json["images"]
 
 
 @pytest.mark.postgres
-def test_the_owner_is_told_and_may_have_a_copy_without_it(site: Site) -> None:
+def test_the_owner_is_told_and_may_have_a_copy_without_it(site):
     # C-PIC-22, C-PIC-23
     mod = published_mod(site)
     first = add(site, mod, picture("JPEG"), "a")
@@ -298,13 +295,13 @@ def test_the_owner_is_told_and_may_have_a_copy_without_it(site: Site) -> None:
         assert "image metadata removed" in session.scalars(select(AuditEntry.action)).all()
 
 
-def test_an_image_of_an_object_store_is_fetched() -> None:
+def test_an_image_of_an_object_store_is_fetched():
     # C-PIC-22
-    store: Any = type("Store", (), {"open": lambda *_: Remote(PHOTOGRAPH)})()
+    store = type("Store", (), {"open": lambda *_: Remote(PHOTOGRAPH)})()
     assert read_stored(store, "", len(PHOTOGRAPH), "") == PHOTOGRAPH
 
 
-def test_what_is_found_is_stored_with_the_image(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_found_is_stored_with_the_image(site, monkeypatch):
     # C-PIC-22, C-OWN-17
     mod = new_mod(site)
     upload_asset(site, mod, "code", b"code", version="1")
@@ -320,7 +317,7 @@ def test_what_is_found_is_stored_with_the_image(site: Site, monkeypatch: pytest.
         assert "/clean" in author.get(f"{here}?part=images")
 
 
-def test_a_copy_that_cannot_be_made_is_refused_with_a_sentence(site: Site) -> None:
+def test_a_copy_that_cannot_be_made_is_refused_with_a_sentence(site):
     # C-PIC-23
     mod = new_mod(site)
     frames = {"save_all": True, "append_images": [Image.new("RGB", (48, 32), "red")], "exif": exif(place=True)}
@@ -331,7 +328,7 @@ def test_a_copy_that_cannot_be_made_is_refused_with_a_sentence(site: Site) -> No
     assert site.count_rows(Asset) == 1
 
 
-def test_an_orientation_that_only_xmp_knows_is_kept() -> None:
+def test_an_orientation_that_only_xmp_knows_is_kept():
     # C-PIC-23
     turned = picture("PNG", pnginfo=png_text(**{"XML:com.adobe.xmp": '<a tiff:Orientation="6" dc:creator="Jo"/>'}))
     assert shown(turned)[-1] == 6
@@ -340,7 +337,7 @@ def test_an_orientation_that_only_xmp_knows_is_kept() -> None:
     assert told_by(copied(turned)) == []
 
 
-def test_what_follows_the_image_and_thumbnails_goes_too() -> None:
+def test_what_follows_the_image_and_thumbnails_goes_too():
     # C-PIC-23
     jpeg = picture("JPEG")
     thumbnail = jpeg[:18] + b"\1\1abc" + jpeg[20:]
@@ -352,14 +349,14 @@ def test_what_follows_the_image_and_thumbnails_goes_too() -> None:
 
 
 @pytest.mark.postgres
-def test_a_copy_that_fails_changes_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_that_fails_changes_nothing(site, monkeypatch):
     # C-PIC-23
     mod = new_mod(site)
     shot = add(site, mod, PHOTOGRAPH, "b")
     here = f"/Modhub/mine/{mod['id']}"
     form = workshop_form(new_visitor(site, OWNER), f"{here}/images/{shot}/clean")
 
-    def fail(*_args: Any) -> None:
+    def fail(*_args):
         raise storage_unreachable()
 
     monkeypatch.setattr("modhub.catalogue.pictures.metadata.record_change", fail)

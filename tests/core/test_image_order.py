@@ -1,11 +1,8 @@
 """The order and the captions that owners give their images."""
 
-from typing import Any
-
 import pytest
 
 from modhub.content.limits import CAPTION
-from modhub_testing import Site
 from modhub_testing.mods import OWNER, copy_damage, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.pages import form_at, new_visitor, workshop_form
 
@@ -14,29 +11,29 @@ pytestmark = pytest.mark.slow
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
-def add_images(site: Site, mod: dict[str, Any], *names: str) -> list[str]:
+def add_images(site, mod, *names):
     """Upload images and return their ids."""
     for name in names:
         answer = upload_asset(site, mod, "images", PNG, content_type="image/png", name=name)
     return [asset["url"].rpartition("/")[2] for asset in answer["assets"] if asset["name"] in names]
 
 
-def read(site: Site, mod: dict[str, Any]) -> Any:
+def read(site, mod):
     return site.get(mod_address(mod)).json
 
 
-def order_of(site: Site, mod: dict[str, Any]) -> list[str]:
+def order_of(site, mod):
     return [asset["name"] for asset in read(site, mod)["assets"] if asset["kind"] == "image"]
 
 
-def test_the_order_is_the_owners(site: Site) -> None:
+def test_the_order_is_the_owners(site):
     # C-PIC-8, C-MOD-12, C-MOD-13
     mod = published_mod(site)
     ids = add_images(site, mod, "a", "b", "c")
     author, here = new_visitor(site, OWNER), f"/Modhub/mine/{mod['id']}"
     before = read(site, mod)["updatedAt"]
 
-    def press(image: str, to: str) -> Any:
+    def press(image, to):
         form = workshop_form(author, f"{here}/image-order")
         button = form.response.html.select_one(f"#image-{image} button:-soup-contains('{to}')")
         return author.post(
@@ -49,7 +46,7 @@ def test_the_order_is_the_owners(site: Site) -> None:
     press(ids[1], "Move earlier")
     assert order_of(site, mod) == ["c", "b", "a"]
 
-    def drag(*order: str) -> None:
+    def drag(*order):
         form = workshop_form(author, f"{here}/image-order")
         author.post(form.action, {"csrf_token": form["csrf_token"].value, "order": " ".join(order)}, status=303)
 
@@ -66,13 +63,13 @@ def test_the_order_is_the_owners(site: Site) -> None:
     assert copy_damage(site) == []
 
 
-def test_captions_are_saved_together_and_undo_none_of_another_tab(site: Site) -> None:
+def test_captions_are_saved_together_and_undo_none_of_another_tab(site):
     # C-PAGE-25, C-PIC-9
     mod = new_mod(site)
     first, second, third = add_images(site, mod, "a", "b", "c")
     author, here = new_visitor(site, OWNER), f"/Modhub/mine/{mod['id']}"
 
-    def captions() -> list[str]:
+    def captions():
         return [field["value"] for field in author.get(f"{here}?part=images").html.select(".gallery input[id]")]
 
     form = workshop_form(author, f"{here}/captions")
@@ -95,11 +92,11 @@ def test_captions_are_saved_together_and_undo_none_of_another_tab(site: Site) ->
     assert captions() == ["Typed", "Three"]
 
 
-def put(site: Site, mod: Any, name: str, body: Any, status: int = 200) -> Any:
+def put(site, mod, name, body, status=200):
     return site.as_account(OWNER).put_json(mod_address(mod, name), body, status=status).json
 
 
-def test_captions_and_order_by_the_api(site: Site) -> None:
+def test_captions_and_order_by_the_api(site):
     # C-PIC-20, C-PIC-21, C-PIC-8, C-PIC-9
     mod = new_mod(site)
     first, second, third = map(int, add_images(site, mod, "a", "b", "c"))
@@ -122,7 +119,7 @@ def test_captions_and_order_by_the_api(site: Site) -> None:
     assert put(site, mod, "captions", {"captions": [{"assetId": first, "caption": ""}]})["captions"][1]["caption"] == ""
 
 
-def test_lists_of_other_images_are_refused(site: Site) -> None:
+def test_lists_of_other_images_are_refused(site):
     # C-PIC-20, C-PIC-21
     mod, other = new_mod(site), new_mod(site)
     first, second = map(int, add_images(site, mod, "a", "b"))

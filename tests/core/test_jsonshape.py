@@ -16,7 +16,7 @@ ASIDE = b"[]," * (JSON_DEPTH + 6)
 """Brackets enough that the body has to be looked at, none of them deep."""
 
 
-def refused(body: bytes) -> bool:
+def refused(body):
     try:
         check_shape(body)
     except ApiError as refusal:
@@ -24,7 +24,7 @@ def refused(body: bytes) -> bool:
     return False
 
 
-def depth(body: bytes) -> int:
+def depth(body):
     """How deep ``body`` nests, by the grammar, a character at a time."""
     deepest = level = 0
     inside = escaped = False
@@ -63,7 +63,7 @@ def test_invalid_utf8_is_rejected_everywhere(before, end):
     check_shape(b" " * before + "é😀".encode())
 
 
-def spent(work) -> float:
+def spent(work):
     """The processor time that ``work`` takes, the best of three."""
     times = []
     for _ in range(3):
@@ -74,7 +74,7 @@ def spent(work) -> float:
 
 
 @pytest.fixture(scope="module")
-def pass_seconds() -> float:
+def pass_seconds():
     """How long one step for each byte of the largest body takes here."""
     return spent(lambda: max(accumulate(memoryview(bytes(JSON_BODY)).cast("b"))))
 

@@ -9,21 +9,21 @@ from modhub.web.public_reads import KeptResponse, ResponseCache
 class Cache(ResponseCache):
     """A cache of responses with short names."""
 
-    def __init__(self, budget: int) -> None:
+    def __init__(self, budget):
         super().__init__(lambda: 1, budget)
 
-    def has(self, name: str) -> bool:
+    def has(self, name):
         return ("", name, "", False) in self
 
-    def tag(self, name: str, stamp: int = 1) -> str | None:
+    def tag(self, name, stamp=1):
         found = self.find(("", name, "", False), stamp)
         return found and found.etag
 
-    def keep(self, name: str, size: int, stamp: int = 1) -> None:
+    def keep(self, name, size, stamp=1):
         self.put(("", name, "", False), KeptResponse([], [], f"{name}{stamp}", b"", object), size, stamp)
 
 
-def test_a_response_is_found_with_the_stamp_that_it_was_put_with() -> None:
+def test_a_response_is_found_with_the_stamp_that_it_was_put_with():
     cache = Cache(800)
     cache.keep("a", 10)
     assert [cache.tag("a"), cache.tag("a", 2), cache.tag("b")] == ["a1", None, None]
@@ -32,7 +32,7 @@ def test_a_response_is_found_with_the_stamp_that_it_was_put_with() -> None:
     assert cache.used == 20  # the replaced one is not counted
 
 
-def test_the_least_recently_used_are_evicted() -> None:
+def test_the_least_recently_used_are_evicted():
     cache = Cache(80)
     for name in "abcdefgh":
         cache.keep(name, 10)
@@ -42,17 +42,17 @@ def test_the_least_recently_used_are_evicted() -> None:
     assert cache.used == 75
 
 
-def test_a_large_response_is_not_kept_and_evicts_nothing() -> None:
+def test_a_large_response_is_not_kept_and_evicts_nothing():
     cache = Cache(80)
     cache.keep("a", 10)
     cache.keep("b", 11)
     assert [cache.tag("a"), cache.tag("b")] == ["a1", None]
 
 
-def test_the_bytes_are_right_after_concurrent_use() -> None:
+def test_the_bytes_are_right_after_concurrent_use():
     cache = Cache(1_000)
 
-    def use(seed: int) -> None:
+    def use(seed):
         chance = random.Random(seed)
         for _ in range(2_000):
             number = chance.randrange(50)

@@ -2,9 +2,7 @@
 
 import tracemalloc
 import uuid
-from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import pytest
 
@@ -18,7 +16,6 @@ from modhub.plugins.services import IPublicMods
 from modhub.web.large_responses import LARGE, UNREAD_BYTES, UNREAD_BYTES_PER_PEER, UnreadBodies
 from modhub.web.request import Request
 from modhub.web.responses import composed_json
-from modhub_testing import Site
 from modhub_testing.mods import OWNER, insert_mods, mod_address, published_mod
 
 pytestmark = pytest.mark.slow
@@ -27,7 +24,7 @@ LONG = "a" * 32_000
 """A description, of a letter that SQLite's index of words takes in a tenth of the time of an emoji."""
 
 
-def insert_chain(site: Site, count: int, **fields: Any) -> tuple[int, list[str]]:
+def insert_chain(site, count, **fields):
     """(id of a mod, GUIDs of it and all that it requires)."""
     guids = [str(uuid.uuid4()) for _ in range(count)]
     requires = [[guid] for guid in guids[1:]] + [[]]
@@ -38,12 +35,12 @@ def insert_chain(site: Site, count: int, **fields: Any) -> tuple[int, list[str]]
     return insert_mods(site, mods)[0], guids
 
 
-def ask(site: Site, url: str, method: str = "GET", **headers: str) -> Any:
+def ask(site, url, method="GET", **headers):
     return site._gen_request(method, url, headers=headers, expect_errors=True)
 
 
 @contextmanager
-def no_room(site: Site) -> Iterator[None]:
+def no_room(site):
     """The unread responses of others are all that may be."""
     unread = site.find_service(UnreadBodies)
     unread.add("others", UNREAD_BYTES)
@@ -51,13 +48,11 @@ def no_room(site: Site) -> Iterator[None]:
     unread.remove("others", UNREAD_BYTES)
 
 
-def headers_of(response: Any, *left_out: str) -> dict[str, str]:
+def headers_of(response, *left_out):
     return {name: value for name, value in response.headers.items() if name not in {"X-Request-Id", *left_out}}
 
 
-def test_a_large_chain_is_complete_in_either_coding_and_revalidated(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_chain_is_complete_in_either_coding_and_revalidated(site, monkeypatch):
     # C-READ-2, C-READ-12, C-HTTP-12, T-D20
     mod_id, guids = insert_chain(site, 40)
     url = f"/api/modhub/{mod_id}"
@@ -88,12 +83,12 @@ def test_a_large_chain_is_complete_in_either_coding_and_revalidated(
 
 
 @pytest.mark.postgres
-def test_a_change_while_the_body_is_made_makes_it_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_while_the_body_is_made_makes_it_again(site, monkeypatch):
     mod_id, _ = insert_chain(site, 40)
     last = ask(site, f"/api/modhub/{mod_id}").json["install"][0]
     real, edits = PublicMods.documents, []
 
-    def edit_first(self: PublicMods, stored: Any) -> Any:
+    def edit_first(self, stored):
         if len(edits) < 2:
             edits.append(site.as_account(OWNER).put_json(mod_address(last), {"title": f"edit {len(edits)}"}))
         return real(self, stored)
@@ -115,7 +110,7 @@ def test_a_change_while_the_body_is_made_makes_it_again(site: Site, monkeypatch:
     assert (refused.status_int, refused.json["error"], refused.headers["Retry-After"]) == (503, "busy", "2")
 
 
-def test_a_large_body_needs_a_thread_room_and_a_disk(site: Site, monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
+def test_a_large_body_needs_a_thread_room_and_a_disk(site, monkeypatch, caplog):
     # C-HTTP-14, T-D20, T-D22, T-F2
     mod_id, guids = insert_chain(site, 40)
     url, ordinary = f"/api/modhub/{mod_id}", {"extra_environ": {IS_LARGE_TURN: False}}
@@ -132,7 +127,7 @@ def test_a_large_body_needs_a_thread_room_and_a_disk(site: Site, monkeypatch: py
             assert ask(site, small).status_int == 200
         assert ask(site, url, "HEAD").status_int == 200
 
-    def full(*_: Any, **__: Any) -> Any:
+    def full(*_, **__):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
@@ -143,7 +138,7 @@ def test_a_large_body_needs_a_thread_room_and_a_disk(site: Site, monkeypatch: py
     assert ask(site, url).status_int == 200
 
 
-def test_room_is_by_peer_and_given_back() -> None:
+def test_room_is_by_peer_and_given_back():
     # C-HTTP-14
     unread = UnreadBodies()
     unread.add("a", UNREAD_BYTES_PER_PEER + 1)  # a lone one may have any size
@@ -160,7 +155,7 @@ def test_room_is_by_peer_and_given_back() -> None:
     assert unread._bytes == {}
 
 
-def test_a_long_changelog_is_complete_and_revalidated(site: Site) -> None:
+def test_a_long_changelog_is_complete_and_revalidated(site):
     # C-READ-8, C-READ-12, T-D20
     mod = published_mod(site, version="0")
     url = mod_address(mod, "changelog")
@@ -180,7 +175,7 @@ def test_a_long_changelog_is_complete_and_revalidated(site: Site) -> None:
         assert ask(site, url).status_int == 503
 
 
-def test_the_entries_of_an_update_check_are_bounded(site: Site) -> None:
+def test_the_entries_of_an_update_check_are_bounded(site):
     # C-SYNC-3
     mods = [published_mod(site, version="1") for _ in range(4)]
     written = [(0, "2", 100_000), (0, "3", 100_000), (1, "2", 200_000), (1, "3", 200_000), (2, "2", 5)]
@@ -197,7 +192,7 @@ def test_the_entries_of_an_update_check_are_bounded(site: Site) -> None:
 
 
 @pytest.mark.postgres
-def test_a_large_body_takes_little_memory(site: Site) -> None:
+def test_a_large_body_takes_little_memory(site):
     # T-D20
     mod_id, guids = insert_chain(site, 250)
     reader, mods = site.find_service(CatalogueReader), site.find_service(IPublicMods)
@@ -220,7 +215,7 @@ def test_a_large_body_takes_little_memory(site: Site) -> None:
         tracemalloc.stop()
 
 
-def test_a_lookup_answers_four_megabytes_and_names_the_rest(site: Site) -> None:
+def test_a_lookup_answers_four_megabytes_and_names_the_rest(site):
     # C-SYNC-16
     _, guids = insert_chain(site, 140)
     absent = [str(uuid.uuid4()).upper() for _ in range(3)]
@@ -242,13 +237,12 @@ def test_a_lookup_answers_four_megabytes_and_names_the_rest(site: Site) -> None:
 
 
 @pytest.fixture
-def site(start: Any) -> Site:
+def site(start):
     """With `modhub_sync`."""
-    made: Site = start("modhub_testing.accounts modhub_sync")
-    return made
+    return start("modhub_testing.accounts modhub_sync")
 
 
-def test_any_large_body_needs_room_kept_or_not(site: Site) -> None:
+def test_any_large_body_needs_room_kept_or_not(site):
     # C-HTTP-14
     insert_chain(site, 60)
     for _ in range(2):

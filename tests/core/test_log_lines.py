@@ -4,27 +4,25 @@ import json
 import logging
 import re
 
-import pytest
-
 from modhub.base.json_lines import JsonLineFormatter, TextLineFormatter
 from modhub.catalogue.owning import views
-from modhub_testing import Site, stored_files
+from modhub_testing import stored_files
 from modhub_testing.mods import mod_address, published_mod
 
 
-def line(name: str, message: str, *arguments: object, exc_info: object = None) -> str:
+def line(name, message, *arguments, exc_info=None):
     record = logging.LogRecord(name, logging.WARNING, __file__, 1, message, arguments, exc_info)  # type: ignore[arg-type]
     return JsonLineFormatter().format(record)
 
 
-def test_a_line_is_one_object() -> None:
+def test_a_line_is_one_object():
     entry = json.loads(line("modhub.admin", 'a "quoted" line\nand %s', "\x1b[31mé\u2028"))
     assert entry["message"] == 'a "quoted" line\nand \x1b[31mé\u2028'
     assert (entry["level"], entry["logger"]) == ("WARNING", "modhub.admin")
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", entry["time"])
 
 
-def test_an_object_is_merged_only_from_our_own_loggers() -> None:
+def test_an_object_is_merged_only_from_our_own_loggers():
     message = json.dumps({"id": "1", "status": 200})
     assert json.loads(line("modhub.requests", "%s", message)) | {"time": ""} == {
         "time": "",
@@ -37,12 +35,12 @@ def test_an_object_is_merged_only_from_our_own_loggers() -> None:
     assert json.loads(line("modhub.server", "%s", message))["message"] == message
 
 
-def test_every_line_of_a_request_has_its_id(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_line_of_a_request_has_its_id(site, monkeypatch):
     # C-RUN-27: the access log, the security log, a failure of the store, an unexpected error
-    written: list[tuple[str, str, str]] = []
+    written = []
 
     class Collector(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
+        def emit(self, record):
             text = TextLineFormatter("%(name)s %(message)s").format(record)
             written.append((record.name, JsonLineFormatter().format(record), text))
 

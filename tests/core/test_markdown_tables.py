@@ -29,6 +29,6 @@ print(before == tables())
 
 
 @pytest.mark.process
-def test_every_table_is_there_before_the_first_text() -> None:
+def test_every_table_is_there_before_the_first_text():
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False, timeout=200)
     assert (done.returncode, done.stdout.strip()) == (0, "True"), done.stdout + done.stderr

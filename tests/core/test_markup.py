@@ -26,11 +26,11 @@ ATTRIBUTES = {
 class Reader(HTMLParser):
     """An independent reader that fails on everything that may not be there."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.open: list[str] = []
+        self.open = []
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         assert tag in TAGS
         values = dict(attrs)
         assert len(values) == len(attrs)
@@ -50,19 +50,19 @@ class Reader(HTMLParser):
             self.open.append(tag)
             assert len(self.open) <= 64
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         assert self.open.pop() == tag
 
-    def handle_comment(self, data: str) -> None:
+    def handle_comment(self, data):
         pytest.fail(f"something else than elements and text: {data!r}")
 
-    def handle_decl(self, decl: str) -> None:
+    def handle_decl(self, decl):
         self.handle_comment(decl)
 
     handle_pi = unknown_decl = handle_comment
 
 
-def check(value: str, limit: int = 8000) -> str:
+def check(value, limit=8000):
     """Clean and look at everything that must hold of whatever is stored."""
     cleaned = markup.clean(value, limit)
     cleaned.encode()
@@ -137,7 +137,7 @@ def check(value: str, limit: int = 8000) -> str:
         ("", ""),
     ],
 )  # fmt: skip
-def test_what_is_stored(value: str, stored: str) -> None:
+def test_what_is_stored(value, stored):
     # C-TXT-10, C-TXT-11, C-TXT-12
     assert check(value) == stored
 
@@ -159,7 +159,7 @@ def test_what_is_stored(value: str, stored: str) -> None:
         "https://[bad",
     ],
 )
-def test_other_addresses_are_no_links(address: str) -> None:
+def test_other_addresses_are_no_links(address):
     # C-TXT-10
     assert check(f'<a href="{address}">x</a>') == f'<a rel="{REL}">x</a>'
 
@@ -174,7 +174,7 @@ def test_other_addresses_are_no_links(address: str) -> None:
         "MAILTO:a@b.example",
     ],
 )
-def test_absolute_addresses_are_links(address: str) -> None:
+def test_absolute_addresses_are_links(address):
     # C-TXT-10, C-TXT-11
     assert check(f'<a href="{address}">x</a>') == f'<a href="{address}" rel="{REL}">x</a>'
 
@@ -193,7 +193,7 @@ def test_absolute_addresses_are_links(address: str) -> None:
         "",
     ],
 )
-def test_an_image_from_elsewhere_leaves_its_alternative_text(source: str) -> None:
+def test_an_image_from_elsewhere_leaves_its_alternative_text(source):
     # C-TXT-10, C-TXT-12
     assert check(f'a<img src="{source}" alt="x">b') == "a x b"
 
@@ -285,21 +285,21 @@ VECTORS = [
 
 
 @pytest.mark.parametrize("vector", VECTORS)
-def test_a_vector_leaves_nothing_that_acts(vector: str) -> None:
+def test_a_vector_leaves_nothing_that_acts(vector):
     # T-A3
     for value in (vector, f"<table><tr>{vector}", f"<b><p>{vector}</b>{vector}", vector + "&#x338;" + vector.upper()):
         check(value)
         check(value, limit=len(value) - 3)
 
 
-def test_a_cut_leaves_nothing_open() -> None:
+def test_a_cut_leaves_nothing_open():
     # T-A4
     value = '<p>one <a href="https://example.com/x" title="t">two &amp; three</a></p>' * 3 + "<pre>x"
     for limit in range(1, len(value) + 1):
         check(value, limit)
 
 
-def test_text_that_grows_by_escaping_keeps_as_much_as_fits() -> None:
+def test_text_that_grows_by_escaping_keeps_as_much_as_fits():
     assert markup.clean("&" * 8000, 8000) == "&amp;" * 1600
     assert markup.clean("<" * 8000, 4000) == "&lt;" * 1000
     assert markup.clean("x&" * 10, 9) == "x&amp;x"
@@ -307,7 +307,7 @@ def test_text_that_grows_by_escaping_keeps_as_much_as_fits() -> None:
     assert check("<li>" * 2000) == "<li></li>" * 888
 
 
-def test_input_beyond_the_limit_is_cut_before_it_is_cleaned() -> None:
+def test_input_beyond_the_limit_is_cut_before_it_is_cleaned():
     # C-TXT-8
     assert check("<script>" * 1000 + "x" * 8000) == ""
     assert check("<!--" + "c" * 8000 + "-->x") == ""
@@ -315,7 +315,7 @@ def test_input_beyond_the_limit_is_cut_before_it_is_cleaned() -> None:
     assert check("<b>" + "é" * 9000) == "<b>" + "é" * 7993 + "</b>"
 
 
-def test_what_nests_too_deep_is_flattened_and_its_text_stays() -> None:
+def test_what_nests_too_deep_is_flattened_and_its_text_stays():
     assert check("<span>" * 300 + "x" + "</span>" * 300 + "y") == "<span>" * 64 + "x" + "</span>" * 64 + "y"
     assert check("<blockquote>" * 600).count("<blockquote>") == 64
     deep = check("<blockquote>" * 64 + "x<blockquote>y</blockquote>z")
@@ -336,7 +336,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_text_is_cleaned_in_time(name: str) -> None:
+def test_hostile_text_is_cleaned_in_time(name):
     began = time.thread_time()
     markup.clean(HOSTILE[name][:8000], 8000)
     # It takes 70 ms at most; the ceiling is for slow machines. Of busy ones only this thread's own time counts.
@@ -360,7 +360,7 @@ SOUP = st.lists(PIECES, max_size=40).map("".join)
 @given(value=SOUP | st.text(st.characters(exclude_categories=[]), max_size=60), limit=st.sampled_from([30, 200, 8000]))
 @example(value="<b>\u0338\ud800&#x338;", limit=8000)
 @settings(deadline=None, max_examples=400)
-def test_whatever_comes_in_only_the_list_goes_out(value: str, limit: int) -> None:
+def test_whatever_comes_in_only_the_list_goes_out(value, limit):
     # C-TXT-8, C-TXT-9, T-A3
     check(value, limit)
     summary = markup.to_text(markup.clean(value, limit), 20)
@@ -377,11 +377,11 @@ def test_whatever_comes_in_only_the_list_goes_out(value: str, limit: int) -> Non
         ("onetwothree", 6, "onetw…"),
     ],
 )
-def test_html_as_one_plain_line(cleaned: str, limit: int, summary: str) -> None:
+def test_html_as_one_plain_line(cleaned, limit, summary):
     assert markup.to_text(cleaned, limit) == summary
 
 
-def test_a_summary_is_the_beginning() -> None:
+def test_a_summary_is_the_beginning():
     assert markup.summarize("<p>Short <b>text</b></p>") == "Short text"
     assert markup.summarize(f"<p>{'word ' * 31}</p><p>and</p><p>more</p>") == ("word " * 31).strip() + "…"
     # Headings are no sentences, items of a list hardly.
@@ -401,6 +401,6 @@ def test_a_summary_is_the_beginning() -> None:
     assert 20 < len(summary) <= 160
 
 
-def test_a_check_that_never_rests_ends_in_less_text_and_not_in_a_loop() -> None:
+def test_a_check_that_never_rests_ends_in_less_text_and_not_in_a_loop():
     restless = markup.Allowlist(frozenset({"p", "a"}), {"a": {"title": lambda value: value + "x"}})
     assert markup.clean("<p>some text</p><a title=y>z</a>", 8000, allow=restless) == "<p>some text</p>"

@@ -1,22 +1,20 @@
 """What stands beside mods, of many at once."""
 
-from typing import Any
-
 import pytest
 
-from modhub_testing import TEST_ACCOUNTS, Site, Start
+from modhub_testing import TEST_ACCOUNTS
 from modhub_testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
 
 DETAILS = "/api/modhub/details"
 FEATURES = f"{TEST_ACCOUNTS} modhub_downloads modhub_tags modhub_profiles"
 
 
-def details(site: Site, *ids: int) -> Any:
+def details(site, *ids):
     return site.post_json(DETAILS, {"ids": ids}, headers={"Authorization": "Bearer wrong"}).json
 
 
 @pytest.mark.postgres
-def test_all_features_answer_beside_the_core(start: Start) -> None:
+def test_all_features_answer_beside_the_core(start):
     # C-READ-13
     site = start(FEATURES)
     mod, newer = published_mod(site), published_mod(site, title="Newer")
@@ -48,7 +46,7 @@ def test_all_features_answer_beside_the_core(start: Start) -> None:
     assert first["supersededBy"] is None
 
 
-def test_what_is_not_published_is_missing_in_the_order_asked(start: Start) -> None:
+def test_what_is_not_published_is_missing_in_the_order_asked(start):
     # C-READ-13
     site = start()
     draft, hidden, shown = new_mod(site), published_mod(site), published_mod(site)
@@ -61,14 +59,14 @@ def test_what_is_not_published_is_missing_in_the_order_asked(start: Start) -> No
 
 
 @pytest.mark.parametrize("ids", [None, "1", [True], ["1"], [1.5], list(range(101))])
-def test_what_is_no_list_of_a_hundred_integers_is_refused(start: Start, ids: Any) -> None:
+def test_what_is_no_list_of_a_hundred_integers_is_refused(start, ids):
     # C-READ-13
     answer = start().post_json(DETAILS, {"ids": ids}, status=400).json
     assert answer["error"] == "invalid_input"
 
 
 @pytest.mark.postgres
-def test_the_number_of_statements_is_constant(start: Start) -> None:
+def test_the_number_of_statements_is_constant(start):
     # C-READ-13
     site = start(FEATURES)
     ids = insert_mods(site, [{}] * 100)

@@ -1,12 +1,9 @@
 """The events of mods: each is fired once, in the transaction of its change."""
 
 import sys
-from collections.abc import Callable
 from types import ModuleType
-from typing import Any
 
 import pytest
-from pyramid.config import Configurator
 from sqlalchemy import select
 
 from modhub.admin import program as admin
@@ -15,7 +12,7 @@ from modhub.base.service_registry import find_service
 from modhub.catalogue.models import Mod
 from modhub.db import Databases
 from modhub.plugins.events import AccountDeleted, ModChanged, ModPublished, ModsDeleted
-from modhub_testing import TEST_ACCOUNTS, Site, Start
+from modhub_testing import TEST_ACCOUNTS
 from modhub_testing.mods import (
     OWNER,
     hide_mod,
@@ -39,39 +36,39 @@ VERSION = "the version of ModChanged"
 class Listener:
     """A feature that collects the events. With ``refuse`` the next event raises."""
 
-    def __init__(self) -> None:
-        self.heard: list[tuple[str, Any]] = []
+    def __init__(self):
+        self.heard = []
         self.refuse = False
 
-    def includeme(self, config: Configurator) -> None:
+    def includeme(self, config):
         config.include("modhub")
         config.add_subscriber(self.published, ModPublished)
         config.add_subscriber(self.changed, ModChanged)
         config.add_subscriber(self.deleted, ModsDeleted)
 
-    def hear(self, event: Any, value: Any) -> None:
+    def hear(self, event, value):
         assert find_service(event.registry, Databases).dialect == event.session.get_bind().dialect.name
         self.heard.append((type(event).__name__, value))
         if self.refuse:
             raise invalid("The subscriber refuses.")
 
-    def published(self, event: ModPublished) -> None:
+    def published(self, event):
         # What it is told of has been written.
         assert event.session.scalar(select(Mod.published).where(Mod.id == event.mod_id)) is True
         self.hear(event, event.mod_id)
 
-    def changed(self, event: ModChanged) -> None:
+    def changed(self, event):
         self.hear(event, event.mod_id)
         if event.version:
             assert event.session.scalar(select(Mod.version).where(Mod.id == event.mod_id)) == event.version
             self.heard.append((VERSION, event.mod_id))
 
-    def deleted(self, event: ModsDeleted) -> None:
+    def deleted(self, event):
         there = event.session.scalars(select(Mod.id).where(Mod.id.in_(event.mod_ids))).all()
         assert sorted(there) == sorted(event.mod_ids)
         self.hear(event, event.mod_ids)
 
-    def since(self, act: Callable[[], Any]) -> list[tuple[str, Any]]:
+    def since(self, act):
         """The events fired while ``act`` runs."""
         self.heard.clear()
         act()
@@ -79,7 +76,7 @@ class Listener:
 
 
 @pytest.fixture
-def listener(monkeypatch: pytest.MonkeyPatch) -> Listener:
+def listener(monkeypatch):
     module, made = ModuleType(FEATURE), Listener()
     module.includeme = made.includeme  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, FEATURE, module)
@@ -87,16 +84,16 @@ def listener(monkeypatch: pytest.MonkeyPatch) -> Listener:
 
 
 @pytest.fixture
-def site(start: Start, listener: Listener) -> Site:
+def site(start, listener):
     return start(f"{TEST_ACCOUNTS} {FEATURE}", fresh=True)
 
 
-def delete_account(site: Site, account_id: int) -> None:
+def delete_account(site, account_id):
     with site.databases.write_session.begin() as session:
         site.registry.notify(AccountDeleted(account_id, session, site.registry))
 
 
-def test_publishing_fires_one_event(site: Site, listener: Listener) -> None:
+def test_publishing_fires_one_event(site, listener):
     mod = new_mod(site)
     upload_asset(site, mod, "code", version="1")
     assert listener.since(lambda: publish_test_mod(site, mod)) == [(PUBLISHED, mod["id"])]
@@ -112,13 +109,13 @@ def test_publishing_fires_one_event(site: Site, listener: Listener) -> None:
 
 
 @pytest.mark.parametrize("make", [new_mod, published_mod], ids=["draft", "published"])
-def test_each_change_fires_an_event(site: Site, listener: Listener, make: Callable[[Site], Any]) -> None:
+def test_each_change_fires_an_event(site, listener, make):
     mod = make(site)
     owner, url = site.as_account(OWNER), mod_address(mod)
     image = upload_asset(site, mod, "images", b"image")["assets"][-1]["url"].replace("/Modhub/file", f"{url}/images")
     upload_asset(site, mod, "code", version="9")
     note = f"{url}/changelog/{owner.get(f'{url}/notes').json['notes'][0]['id']}"
-    acts: dict[str, Callable[[], Any]] = {
+    acts = {
         "edit": lambda: owner.put_json(url, {"title": "Another"}),
         "code": lambda: upload_asset(site, mod, "code", version="10"),
         "css": lambda: upload_asset(site, mod, "css"),
@@ -136,10 +133,10 @@ def test_each_change_fires_an_event(site: Site, listener: Listener, make: Callab
     assert heard == {name: [(CHANGED, mod["id"])] for name in heard}
 
 
-def test_an_edit_without_changes_fires_no_event(site: Site, listener: Listener) -> None:
+def test_an_edit_without_changes_fires_no_event(site, listener):
     mod = published_mod(site, title="Same")
     hide_mod(site, mod)
-    acts: dict[str, Callable[[], Any]] = {
+    acts = {
         "the same title": lambda: site.as_account(OWNER).put_json(mod_address(mod), {"title": "Same"}),
         "another reason": lambda: hide_mod(site, mod, "another"),
         "a draft is made": lambda: new_mod(site),
@@ -148,41 +145,37 @@ def test_an_edit_without_changes_fires_no_event(site: Site, listener: Listener) 
     assert {name: listener.since(act) for name, act in acts.items()} == {name: [] for name in acts}
 
 
-def delete_by_owner(site: Site, mod: dict[str, Any]) -> None:
+def delete_by_owner(site, mod):
     site.as_account(OWNER).delete(mod_address(mod), status=204)
 
 
-def delete_by_operator(site: Site, mod: dict[str, Any]) -> None:
+def delete_by_operator(site, mod):
     arguments = admin.build_admin_parser(site.config).parse_args(
         ["-c", "x.ini", "mod", "delete", str(mod["id"]), "--yes"]
     )
     assert arguments.run(admin.Admin(site.config), arguments) == 0
 
 
-def delete_with_account(site: Site, _mod: dict[str, Any]) -> None:
+def delete_with_account(site, _mod):
     delete_account(site, OWNER)
 
 
 @pytest.mark.parametrize("way", [delete_by_owner, delete_by_operator, delete_with_account])
-def test_a_deletion_fires_its_event(
-    site: Site, listener: Listener, way: Callable[[Site, dict[str, Any]], None]
-) -> None:
+def test_a_deletion_fires_its_event(site, listener, way):
     mod = published_mod(site)
     assert listener.since(lambda: way(site, mod)) == [(DELETED, (mod["id"],))]
     site.get(mod_address(mod), status=404)
 
 
 @pytest.mark.postgres
-def test_an_account_with_many_mods_fires_events_in_batches(
-    site: Site, listener: Listener, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_account_with_many_mods_fires_events_in_batches(site, listener, monkeypatch):
     monkeypatch.setattr("modhub.db.bulk.batches.__defaults__", (2,))
     ids = insert_mods(site, [{}, {}, {}])
     assert listener.since(lambda: delete_account(site, OWNER)) == [(DELETED, tuple(ids[:2])), (DELETED, (ids[2],))]
 
 
 @pytest.mark.postgres
-def test_a_subscriber_that_raises_rolls_the_change_back(site: Site, listener: Listener) -> None:
+def test_a_subscriber_that_raises_rolls_the_change_back(site, listener):
     mod, draft = published_mod(site, title="Before"), new_mod(site)
     upload_asset(site, draft, "code", version="1")
     owner = site.as_account(OWNER)

@@ -1,7 +1,6 @@
 """Features look mods up through ``IMods``."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy.exc import OperationalError
@@ -9,20 +8,19 @@ from sqlalchemy.exc import OperationalError
 from modhub.catalogue.models import Mod, Vote
 from modhub.db import now
 from modhub.plugins.services import IMods, ModSummary
-from modhub_testing import Site
 from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, published_mod
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
-MOD_TABLE: Any = Mod.__table__
-VOTE_TABLE: Any = Vote.__table__
+MOD_TABLE = Mod.__table__
+VOTE_TABLE = Vote.__table__
 
 
-def summary(mod: dict[str, Any], *, published: bool, owner: int = OWNER, hidden: bool = False) -> ModSummary:
+def summary(mod, *, published, owner=OWNER, hidden=False):
     return ModSummary(mod["id"], mod["guid"], mod["title"], owner, published, mod["version"], hidden)
 
 
-def test_a_draft_and_a_hidden_mod_are_there_and_not_published(site: Site) -> None:
+def test_a_draft_and_a_hidden_mod_are_there_and_not_published(site):
     mods = site.find_service(IMods)
     public, draft, hidden = published_mod(site, 8, "Public"), new_mod(site, title="Draft"), published_mod(site)
     hide_mod(site, hidden)
@@ -38,7 +36,7 @@ def test_a_draft_and_a_hidden_mod_are_there_and_not_published(site: Site) -> Non
     assert [key for key, mod in summaries.items() if mod.published_at is None] == [draft["id"]]
 
 
-def test_a_locked_mod_cannot_be_deleted_meanwhile(site: Site) -> None:
+def test_a_locked_mod_cannot_be_deleted_meanwhile(site):
     mods, mod = site.find_service(IMods), published_mod(site)
     with site.databases.write_session() as session, site.databases.best_effort_session() as other:
         assert mods.lock(session, mod["id"]) is True
@@ -48,7 +46,7 @@ def test_a_locked_mod_cannot_be_deleted_meanwhile(site: Site) -> None:
     site.get(mod_address(mod), status=200)
 
 
-def test_the_mods_of_an_account_come_with_what_depends_on_them(site: Site) -> None:
+def test_the_mods_of_an_account_come_with_what_depends_on_them(site):
     first, draft = published_mod(site, title="First"), new_mod(site, title="Draft")
     hidden = published_mod(site, title="Hidden")
     hide_mod(site, hidden)
@@ -63,7 +61,7 @@ def test_the_mods_of_an_account_come_with_what_depends_on_them(site: Site) -> No
     ]
 
 
-def test_votes_are_summed_up_since_a_moment(site: Site) -> None:
+def test_votes_are_summed_up_since_a_moment(site):
     # C-FRONT-3
     liked, both, old = (published_mod(site) for _ in range(3))
     votes = [(liked, 8, 1), (liked, 9, 1), (both, 8, -1), (both, 9, 1), (both, 10, -1), (old, 8, 1), (old, 9, 1)]

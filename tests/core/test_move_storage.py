@@ -1,15 +1,13 @@
 """``modhub-admin move-storage``: every file, whole, while the service runs; and again after a kill."""
 
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 import modhub
 from modhub.blobs import BlobStore, maintenance, moving
 from modhub.blobs.local import LocalStore
-from modhub_testing import Site, stored_files
+from modhub_testing import stored_files
 from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
 
 pytestmark = pytest.mark.slow
@@ -18,23 +16,23 @@ Run = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture
-def run(run_with_ini: Run) -> Run:
+def run(run_with_ini):
     """``run("file:///from", "file:///to")``: (exit code, output)."""
     return lambda *words: run_with_ini("move-storage", *words)
 
 
-def storage(site: Site) -> str:
+def storage(site):
     return str(site.registry.settings["modhub.storage"])
 
 
-def damage_in(site: Site, url: str) -> list[Any]:
+def damage_in(site, url):
     store = modhub.open_store(site.registry, make=False, url=url)
     assert store is not None
     with site.databases.readonly_session() as session:
         return list(maintenance.blob_damage(session, store))
 
 
-def test_all_files_are_copied_and_checked(site: Site, run: Run, tmp_path: Path) -> None:
+def test_all_files_are_copied_and_checked(site, run, tmp_path):
     # C-RUN-20
     target = f"file://{tmp_path}/new"
     mod = published_mod(site)
@@ -58,13 +56,13 @@ def test_all_files_are_copied_and_checked(site: Site, run: Run, tmp_path: Path) 
     assert damage_in(site, target) == []
 
 
-def test_a_move_goes_on_where_it_was_killed(site: Site, run: Run, tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_move_goes_on_where_it_was_killed(site, run, tmp_path, monkeypatch):
     # C-RUN-20
     for _ in range(3):
         published_mod(site)
     put, calls = LocalStore.put, []
 
-    def killed_at_the_second(*arguments: Any) -> None:
+    def killed_at_the_second(*arguments):
         calls.append(arguments)
         if len(calls) == 2:
             raise KeyboardInterrupt
@@ -80,13 +78,13 @@ def test_a_move_goes_on_where_it_was_killed(site: Site, run: Run, tmp_path: Path
     assert damage_in(site, target) == []
 
 
-def test_what_is_uploaded_and_deleted_meanwhile_is_right(site: Site, tmp_path: Path) -> None:
+def test_what_is_uploaded_and_deleted_meanwhile_is_right(site, tmp_path):
     # C-RUN-20
     first, second = published_mod(site), published_mod(site)
     source, target = site.find_service(BlobStore), LocalStore(tmp_path / "new")
     open_blob, seen = source.open, []
 
-    def open_slowly(key: str, size: int, sha256: str) -> Any:
+    def open_slowly(key, size, sha256):
         seen.append(key)
         if len(seen) == 1:
             upload_asset(site, first, "code", b"two", version="2")
@@ -101,7 +99,7 @@ def test_what_is_uploaded_and_deleted_meanwhile_is_right(site: Site, tmp_path: P
         assert list(maintenance.blob_damage(session, target)) == []
 
 
-def test_mistakes_are_one_line(site: Site, run: Run, tmp_path: Path) -> None:
+def test_mistakes_are_one_line(site, run, tmp_path):
     published_mod(site)
     here = storage(site)
     for source, target, sentence in (
@@ -115,7 +113,7 @@ def test_mistakes_are_one_line(site: Site, run: Run, tmp_path: Path) -> None:
         assert sentence in output
 
 
-def test_a_file_that_the_old_store_lost_is_named(site: Site, run: Run, tmp_path: Path) -> None:
+def test_a_file_that_the_old_store_lost_is_named(site, run, tmp_path):
     mods = [published_mod(site) for _ in range(2)]
     lost = stored_files(site)[0]
     lost.unlink()

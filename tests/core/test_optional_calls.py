@@ -5,8 +5,6 @@ import resource
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -18,7 +16,7 @@ from modhub_auth.signin import openid
 
 
 @pytest.fixture(autouse=True)
-def messages(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Iterator[list[str]]:
+def messages(monkeypatch, caplog):
     monkeypatch.setattr(optional_calls, "_reported", set())
     logged = list[str]()
     yield logged
@@ -26,11 +24,11 @@ def messages(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) 
     assert [record.getMessage() for record in records] == logged
 
 
-def refuse(*_: Any, **__: Any) -> Any:
+def refuse(*_, **__):
     raise PermissionError(errno.EPERM, "Operation not permitted")
 
 
-def test_a_refused_call_is_reported_once_and_the_service_goes_on(messages: list[str]) -> None:
+def test_a_refused_call_is_reported_once_and_the_service_goes_on(messages):
     for _ in range(3):
         with optional_call("splice", "it is slower"):
             refuse()
@@ -42,12 +40,12 @@ def test_a_refused_call_is_reported_once_and_the_service_goes_on(messages: list[
     ]
 
 
-def test_other_errors_are_no_refusal() -> None:
+def test_other_errors_are_no_refusal():
     with pytest.raises(TypeError), optional_call("splice", "it is slower"):
         raise TypeError
 
 
-def test_limits_that_can_neither_be_asked_for_nor_changed(monkeypatch: pytest.MonkeyPatch, messages: list[str]) -> None:
+def test_limits_that_can_neither_be_asked_for_nor_changed(monkeypatch, messages):
     monkeypatch.setattr(resource, "getrlimit", refuse)
     assert raise_file_limit(2000) == 2000
     monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 4096))
@@ -56,7 +54,7 @@ def test_limits_that_can_neither_be_asked_for_nor_changed(monkeypatch: pytest.Mo
     messages += ["the system refuses setrlimit (Operation not permitted): few files may be open at once"]
 
 
-def test_options_that_a_socket_does_not_take(monkeypatch: pytest.MonkeyPatch, messages: list[str]) -> None:
+def test_options_that_a_socket_does_not_take(monkeypatch, messages):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         monkeypatch.setattr(socket.socket, "setsockopt", refuse)
         options = [option for _, option, _ in Settings(listen="127.0.0.1:0").socket_options]
@@ -68,7 +66,7 @@ def test_options_that_a_socket_does_not_take(monkeypatch: pytest.MonkeyPatch, me
     ]
 
 
-def test_what_the_decoder_could_not_have(messages: list[str]) -> None:
+def test_what_the_decoder_could_not_have(messages):
     # T-A10
     for _ in range(2):
         with pytest.raises(DecodingFailed):
@@ -107,7 +105,7 @@ print(before, can_be_read())
 
 
 @pytest.mark.process
-def test_other_processes_of_the_same_user_cannot_read_the_secrets() -> None:
+def test_other_processes_of_the_same_user_cannot_read_the_secrets():
     # T-A10b
     done = subprocess.run([sys.executable, "-c", SAME_USER], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True", "False"]

@@ -1,20 +1,18 @@
 """What owners read of a mod before it is public: its files with digests, and a text as it would be stored."""
 
 import hashlib
-from typing import Any
 
 from modhub.content import limits
-from modhub_testing import Site
 from modhub_testing.mods import OWNER, mod_address, new_mod, upload_asset
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
-def preview(site: Site, mod: dict[str, Any], **body: Any) -> Any:
+def preview(site, mod, **body):
     return site.as_account(OWNER).post_json(mod_address(mod, "preview"), body).json
 
 
-def test_owners_read_the_digests_of_a_draft(site: Site) -> None:
+def test_owners_read_the_digests_of_a_draft(site):
     # C-OWN-40
     mod = new_mod(site)
     owner, here = site.as_account(OWNER), mod_address(mod, "files")
@@ -42,7 +40,7 @@ TEXTS = [
 ]
 
 
-def test_what_is_previewed_is_what_is_stored(site: Site) -> None:
+def test_what_is_previewed_is_what_is_stored(site):
     # C-OWN-41
     mod = new_mod(site, title="One", description="before")
     for sent in TEXTS:
@@ -54,7 +52,7 @@ def test_what_is_previewed_is_what_is_stored(site: Site) -> None:
         assert stored["description"] == shown["html"]
 
 
-def test_a_preview_says_what_is_lost(site: Site) -> None:
+def test_a_preview_says_what_is_lost(site):
     # C-OWN-41
     mod = new_mod(site)
     shown = preview(site, mod, text="# A\n\n<script>x</script><p onclick='x'>a</p>", format="markdown")

@@ -1,11 +1,9 @@
 """Authors' pages: their published mods, the feeds of exactly that, and the by-lines that lead there."""
 
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
-from modhub_testing import Site, Start
 from modhub_testing.mods import (
     OWNER,
     hide_mod,
@@ -25,15 +23,15 @@ HERE = f"/Modhub/by/{OWNER}"
 
 
 @pytest.fixture
-def site(start: Start) -> Site:
+def site(start):
     return start(modhub__base_url=BASE)
 
 
-def titles(page: Any) -> list[str]:
+def titles(page):
     return [link.text for link in page.html.select(".card h3 a")]
 
 
-def test_an_author_has_a_page_with_their_published_mods(site: Site) -> None:
+def test_an_author_has_a_page_with_their_published_mods(site):
     # C-PAGE-37, C-PAGE-38
     first, _draft, hidden = published_mod(site, title="One"), new_mod(site, title="Draft"), published_mod(site)
     published_mod(site, owner=8, title="Somebody else's")
@@ -54,7 +52,7 @@ def test_an_author_has_a_page_with_their_published_mods(site: Site) -> None:
     assert titles(site.get(HERE, headers=known, status=200)) == ["Two", "A mod", "One"]
 
 
-def test_an_author_has_the_votes_of_all_their_mods(site: Site) -> None:
+def test_an_author_has_the_votes_of_all_their_mods(site):
     # C-PAGE-87
     first, second, hidden = (published_mod(site, title=title) for title in ("One", "Two", "Hidden"))
     assert site.get(HERE).html.select(".author-top .totals") == []
@@ -64,7 +62,7 @@ def test_an_author_has_the_votes_of_all_their_mods(site: Site) -> None:
     assert site.get(HERE).html.select_one(".author-top .totals").text.split() == ["4", "votes"]
 
 
-def test_an_author_without_published_mods_is_nobody(site: Site) -> None:
+def test_an_author_without_published_mods_is_nobody(site):
     # C-PAGE-37
     draft, hidden = new_mod(site), published_mod(site, owner=8)
     assert draft["published"] is False
@@ -82,7 +80,7 @@ def test_an_author_without_published_mods_is_nobody(site: Site) -> None:
 
 
 @pytest.mark.postgres
-def test_the_feeds_of_an_author_are_exactly_that(site: Site) -> None:
+def test_the_feeds_of_an_author_are_exactly_that(site):
     # C-PAGE-39
     mod = published_mod(site, title="Tool", version="1")
     published_mod(site, owner=8)
@@ -95,7 +93,7 @@ def test_the_feeds_of_an_author_are_exactly_that(site: Site) -> None:
     assert [link["href"] for link in links] == [f"{HERE}/feed", f"{HERE}/feed.json"]
 
 
-def test_a_list_says_each_version_once_and_the_newest_first(site: Site) -> None:
+def test_a_list_says_each_version_once_and_the_newest_first(site):
     # C-PAGE-40
     mod = published_mod(site, title="Tool", version="1")
     for version in ("2", "3"):

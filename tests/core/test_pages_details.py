@@ -1,14 +1,11 @@
 """What authors type into a mod's details: mods by title or address, games with commas, text as a description."""
 
-from typing import Any
-
 import pytest
 
 from modhub.admin.program import Admin
 from modhub.catalogue.commands import add_game
 from modhub.catalogue.pages.cards import CuratedGames
 from modhub.catalogue.pages.typed_details import split_games
-from modhub_testing import Site
 from modhub_testing.mods import OWNER, new_mod, published_mod
 from modhub_testing.pages import form_at, make_mod_by_form, new_visitor, workshop_form
 
@@ -18,7 +15,7 @@ ELSEWHERE = "https://elsewhere.example/Modhub/1"
 """Another site has other mods by the same numbers."""
 
 
-def edit(site: Site, mod: dict[str, Any], status: int = 303, **fields: str) -> Any:
+def edit(site, mod, status=303, **fields):
     """Submit the details of a mod."""
     author, here = new_visitor(site, OWNER), f"/Modhub/mine/{mod['id']}"
     form = workshop_form(author, here)
@@ -27,7 +24,7 @@ def edit(site: Site, mod: dict[str, Any], status: int = 303, **fields: str) -> A
     return form.submit(status=status)
 
 
-def own(site: Site, mod: dict[str, Any]) -> Any:
+def own(site, mod):
     (mine,) = (
         entry for entry in site.as_account(OWNER).get("/api/modhub/mine").json["mods"] if entry["id"] == mod["id"]
     )
@@ -35,7 +32,7 @@ def own(site: Site, mod: dict[str, Any]) -> Any:
 
 
 @pytest.mark.postgres
-def test_mods_are_named_by_title_address_or_guid(site: Site) -> None:
+def test_mods_are_named_by_title_address_or_guid(site):
     # C-PAGE-16
     kit = published_mod(site, owner=8, title="Overlay Kit")
     bars = published_mod(site, owner=8, title="Bars, big and bold")
@@ -54,7 +51,7 @@ def test_mods_are_named_by_title_address_or_guid(site: Site) -> None:
     assert own(site, mod) == before
 
 
-def test_what_is_unknown_or_ambiguous_is_said_beside_the_field(site: Site) -> None:
+def test_what_is_unknown_or_ambiguous_is_said_beside_the_field(site):
     # C-PAGE-16
     for _ in range(2):
         published_mod(site, owner=8, title="Twice")
@@ -71,7 +68,7 @@ def test_what_is_unknown_or_ambiguous_is_said_beside_the_field(site: Site) -> No
     assert "secret" not in new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}").text
 
 
-def test_a_curated_game_is_known_by_the_name_that_pages_show(site: Site) -> None:
+def test_a_curated_game_is_known_by_the_name_that_pages_show(site):
     # C-PAGE-16: the list beside the field shows that name
     add_game(Admin(site.config), "moss and iron", "Moss, Stone & Iron", None)
     add_game(Admin(site.config), "Iron", "Portal", None)
@@ -90,12 +87,12 @@ def test_a_curated_game_is_known_by_the_name_that_pages_show(site: Site) -> None
         ([","], []),
     ],
 )
-def test_only_a_single_line_is_split_at_commas(lines: list[str], games: list[str]) -> None:
+def test_only_a_single_line_is_split_at_commas(lines, games):
     # C-PAGE-16
     assert split_games(lines, ["cats, dogs"], CuratedGames(())) == games
 
 
-def test_a_preview_shows_what_visitors_will_see_and_saves_nothing(site: Site) -> None:
+def test_a_preview_shows_what_visitors_will_see_and_saves_nothing(site):
     # C-PAGE-16
     mod = new_mod(site, title="Calm")
     author, here = new_visitor(site, OWNER), f"/Modhub/mine/{mod['id']}"
@@ -111,7 +108,7 @@ def test_a_preview_shows_what_visitors_will_see_and_saves_nothing(site: Site) ->
     assert own(site, mod)["title"] == "Calm"
 
 
-def test_games_may_be_separated_by_commas(site: Site) -> None:
+def test_games_may_be_separated_by_commas(site):
     # C-PAGE-16
     page = make_mod_by_form(new_visitor(site, OWNER), games="Starfall Rally, Lantern Depths, Portal 2")
     mod = {"id": int(page.request.path.rpartition("/")[2])}

@@ -3,13 +3,11 @@
 import re
 import shlex
 from itertools import pairwise
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from bleach._vendor import html5lib
 
-from modhub_testing import Site, Start
 from modhub_testing.described import DescribedApi
 from modhub_testing.reference import calls, described, for_programs
 
@@ -28,13 +26,13 @@ ALONE = [
 ]
 
 
-def started(start: Start, tmp_path: Path, includes: str, **settings: str) -> Site:
+def started(start, tmp_path, includes, **settings):
     """The page asks the database nothing: this one is empty."""
     return start(f"{includes} modhub_testing.nothing_kept", url=f"sqlite:///{tmp_path}/empty.sqlite", **settings)
 
 
 @pytest.mark.parametrize("includes", ["", "modhub_testing.accounts", *ALONE, FEATURES])
-def test_it_names_every_call_for_programs_and_leads_nowhere_else(start: Start, tmp_path: Path, includes: str) -> None:
+def test_it_names_every_call_for_programs_and_leads_nowhere_else(start, tmp_path, includes):
     # C-API-8
     site = started(start, tmp_path, includes)
     page = site.get(PAGE).html
@@ -48,7 +46,7 @@ def test_it_names_every_call_for_programs_and_leads_nowhere_else(start: Start, t
     assert (page.select_one(".note.warn") is None) is has_accounts
 
 
-def test_every_page_leads_to_it_and_it_costs_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_page_leads_to_it_and_it_costs_nothing(site, monkeypatch):
     first = site.get(PAGE)
     monkeypatch.setattr("modhub.ui.documentation.render", None)
     assert site.get(PAGE).text == first.text
@@ -59,7 +57,7 @@ def test_every_page_leads_to_it_and_it_costs_nothing(site: Site, monkeypatch: py
         assert page.find("link", rel="service-doc")["href"] == PAGE
 
 
-def test_it_is_marked_up_for_every_reader(start: Start, tmp_path: Path) -> None:
+def test_it_is_marked_up_for_every_reader(start, tmp_path):
     site = started(start, tmp_path, FEATURES)
     answer = site.get(PAGE)
     page = answer.html
@@ -87,7 +85,7 @@ def test_it_is_marked_up_for_every_reader(start: Start, tmp_path: Path) -> None:
     assert "auf Englisch" in german.main.text
 
 
-def test_its_lines_for_a_shell_are_calls_of_this_service(start: Start, tmp_path: Path) -> None:
+def test_its_lines_for_a_shell_are_calls_of_this_service(start, tmp_path):
     site = started(start, tmp_path, FEATURES, modhub__base_url="https://mods.example.org")
     page = site.get(PAGE, headers={"Host": "evil.example"})
     assert "evil.example" not in page.text

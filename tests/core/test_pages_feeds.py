@@ -5,7 +5,6 @@ from xml.etree import ElementTree
 import pytest
 
 from modhub.ui import sitemap
-from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, mod_address, new_mod, notes_of_mod, published_mod, upload_asset
 
 pytestmark = pytest.mark.slow
@@ -16,12 +15,12 @@ BASE = "https://mods.example.org"
 
 
 @pytest.fixture
-def site(start: Start) -> Site:
+def site(start):
     return start(modhub__base_url=BASE)
 
 
 @pytest.mark.postgres
-def test_a_feed_is_exactly_the_filter(site: Site) -> None:
+def test_a_feed_is_exactly_the_filter(site):
     published_mod(site, title="Other", games=["Quake"])
     mod = published_mod(site, title="A \ufffe < & name", games=["Portal"], description="<p>Hi &amp; bye</p>")
     new_mod(site, title="Draft", games=["Portal"])
@@ -38,7 +37,7 @@ def test_a_feed_is_exactly_the_filter(site: Site) -> None:
     assert feed.find(f"{ATOM}link[@rel='self']").get("href") == f"{BASE}{own}"
 
 
-def entries(site: Site) -> list[dict[str, str]]:
+def entries(site):
     """The texts of the entries of the whole list's feed, and of the feed itself as the last."""
     feed = ElementTree.fromstring(site.get("/Modhub/feed").body)
     return [
@@ -47,7 +46,7 @@ def entries(site: Site) -> list[dict[str, str]]:
     ]
 
 
-def test_each_version_is_an_entry_of_its_own_and_tells_its_change(site: Site) -> None:
+def test_each_version_is_an_entry_of_its_own_and_tells_its_change(site):
     mod = published_mod(site, description="<p>What it is</p>", version="1")
     own = site.as_account(OWNER)
     first, feed = entries(site)
@@ -71,7 +70,7 @@ def test_each_version_is_an_entry_of_its_own_and_tells_its_change(site: Site) ->
     assert described["updated"] == feed["updated"] == written["editedAt"] > second["updated"]
 
 
-def test_a_mods_feed_tells_its_changes(site: Site) -> None:
+def test_a_mods_feed_tells_its_changes(site):
     mod = published_mod(site, title="Tool", version="1")
     upload_asset(site, mod, "code", version="2")
     for number in range(3, 13):
@@ -88,7 +87,7 @@ def test_a_mods_feed_tells_its_changes(site: Site) -> None:
     ]
 
 
-def test_a_browser_learns_how_to_search(site: Site) -> None:
+def test_a_browser_learns_how_to_search(site):
     answer = site.get("/opensearch.xml")
     assert answer.content_type == "application/opensearchdescription+xml"
     urls = [
@@ -97,7 +96,7 @@ def test_a_browser_learns_how_to_search(site: Site) -> None:
     assert f"{BASE}/Modhub?q={{searchTerms}}&page={{startPage?}}" in urls
 
 
-def locations(site: Site, of: str) -> list[str]:
+def locations(site, of):
     """The addresses in a sitemap or an index, below the service's own."""
     answer = site.get(of)
     assert answer.content_type == "application/xml"
@@ -106,7 +105,7 @@ def locations(site: Site, of: str) -> list[str]:
     return [address.removeprefix(BASE) for address in addresses]
 
 
-def test_the_sitemap_names_what_is_published(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sitemap_names_what_is_published(site, monkeypatch):
     first, _draft, last = published_mod(site), new_mod(site), published_mod(site)
     author = f"/Modhub/by/{OWNER}"
     pages = ["/Modhub", first["url"], last["url"]]

@@ -1,10 +1,7 @@
 """Form input survives an ended session or a replaced token, and is shown to nobody else."""
 
-from typing import Any
-
 from modhub.base.body_rules import BodyRules
 from modhub.content import limits
-from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, new_mod, published_mod
 from modhub_testing.pages import form_at, new_visitor, workshop_form
 
@@ -12,24 +9,24 @@ NEW = "/Modhub/mine/new"
 WORDS = "<p>An hour's work & more</p>\n\nsecond"
 
 
-def ours(site: Site) -> dict[str, str]:
+def ours(site):
     return {"Origin": site.registry.settings["modhub.base_url"]}
 
 
-def words(site: Site, number: int) -> str:
+def words(site, number):
     (mod,) = (mod for mod in site.as_account(OWNER).get("/api/modhub/mine").json["mods"] if mod["id"] == number)
     return str(mod["description"])
 
 
-def typed(page: Any, name: str) -> str:
+def typed(page, name):
     return str(page.html.find(id=name).text).removeprefix("\n")
 
 
-def sign_out(author: Site) -> None:
+def sign_out(author):
     author.reset()
 
 
-def test_a_session_that_ends_during_an_edit_loses_nothing(site: Site, author: Site) -> None:
+def test_a_session_that_ends_during_an_edit_loses_nothing(site, author):
     mod = new_mod(site, title="Mine")
     address = f"/Modhub/mine/{mod['id']}"
     form = workshop_form(author, address)
@@ -51,13 +48,13 @@ def test_a_session_that_ends_during_an_edit_loses_nothing(site: Site, author: Si
     assert words(site, mod["id"]).startswith("<p>An hour's work &amp; more</p>")
 
 
-def test_a_vote_is_kept_too(site: Site) -> None:
+def test_a_vote_is_kept_too(site):
     mod = published_mod(site)
     page = new_visitor(site).post(f"{mod['url']}/vote", {"value": "1"}, headers=ours(site), status=403)
     assert page.html.find("input", attrs={"name": "value"})["value"] == "1"
 
 
-def test_a_file_is_chosen_again_and_the_script_stays_where_it_is(site: Site, author: Site) -> None:
+def test_a_file_is_chosen_again_and_the_script_stays_where_it_is(site, author):
     mod = new_mod(site)
     address = f"/Modhub/mine/{mod['id']}/images"
     file = [("file", "a.png", b"x")]
@@ -72,7 +69,7 @@ def test_a_file_is_chosen_again_and_the_script_stays_where_it_is(site: Site, aut
     assert "expired" in page.html.find(id="image-file-error").text
 
 
-def test_what_the_browser_does_not_vouch_for_gets_no_token_with_its_fields(site: Site, author: Site) -> None:
+def test_what_the_browser_does_not_vouch_for_gets_no_token_with_its_fields(site, author):
     for headers in ({}, {"Origin": "null"}):
         page = author.post(NEW, {"title": "Planted"}, headers=headers, status=[400, 403])
         assert "Planted" not in page.text
@@ -80,7 +77,7 @@ def test_what_the_browser_does_not_vouch_for_gets_no_token_with_its_fields(site:
         assert new_visitor(site).post(NEW, {"title": "Planted"}, headers=headers, status=303).body == b""
 
 
-def test_only_declared_fields_are_shown_and_strangers_learn_nothing(site: Site) -> None:
+def test_only_declared_fields_are_shown_and_strangers_learn_nothing(site):
     mod = new_mod(site, title="Canary")
     fields = {"title": "x", "password": "secret", "csrf_token": "secret"}
     there = new_visitor(site).post(f"/Modhub/mine/{mod['id']}", fields, headers=ours(site), status=403)
@@ -90,7 +87,7 @@ def test_only_declared_fields_are_shown_and_strangers_learn_nothing(site: Site) 
     new_visitor(site, 8).post(f"/Modhub/mine/{mod['id']}", fields, headers=ours(site), status=404)
 
 
-def test_the_server_takes_as_much_by_form_as_by_json(start: Start) -> None:
+def test_the_server_takes_as_much_by_form_as_by_json(start):
     rules = start().find_service(BodyRules)
     for address in (NEW, "/Modhub/mine/1", "/Modhub/mine/1/changelog/2"):
         assert rules.find("POST", address).limit == limits.JSON_BODY

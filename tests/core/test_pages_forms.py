@@ -1,26 +1,24 @@
 """Forms that are cross-site, expired, malformed or too large do nothing."""
 
 import logging
-from typing import Any
 
 import pytest
 
-from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, new_mod, published_mod
 from modhub_testing.pages import form_at, new_visitor
 
 NEW = "/Modhub/mine/new"
 
 
-def token_of(author: Site) -> str:
+def token_of(author):
     return str(form_at(author.get(NEW), NEW)["csrf_token"].value)
 
 
-def titles(site: Site) -> list[str]:
+def titles(site):
     return [mod["title"] for mod in site.as_account(OWNER).get("/api/modhub/mine").json["mods"]]
 
 
-def test_a_form_without_its_token_does_nothing(site: Site, author: Site) -> None:
+def test_a_form_without_its_token_does_nothing(site, author):
     # C-PAGE-6, T-C12
     of_another = token_of(new_visitor(site, 8))
     token_of(author)
@@ -41,7 +39,7 @@ def test_a_form_without_its_token_does_nothing(site: Site, author: Site) -> None
         ({"Origin": "https://mods.example.org.evil.example"}, 403),
     ],
 )
-def test_a_form_of_another_origin_does_nothing(start: Start, headers: dict[str, str], status: int) -> None:
+def test_a_form_of_another_origin_does_nothing(start, headers, status):
     # C-PAGE-8, T-C12
     site = start(modhub__base_url="https://mods.example.org")
     author = new_visitor(site, OWNER)
@@ -50,7 +48,7 @@ def test_a_form_of_another_origin_does_nothing(start: Start, headers: dict[str, 
     assert titles(site) == (["A"] if status == 303 else [])
 
 
-def test_streamed_forms_are_guarded_alike(site: Site, author: Site) -> None:
+def test_streamed_forms_are_guarded_alike(site, author):
     mod = new_mod(site)
     address = f"/Modhub/mine/{mod['id']}/css"
     token = token_of(author)
@@ -74,7 +72,7 @@ BROKEN = (
 )
 
 
-def test_a_broken_form_is_a_refusal_and_no_fault(site: Site, author: Site) -> None:
+def test_a_broken_form_is_a_refusal_and_no_fault(site, author):
     token_of(author)
     mod = new_mod(site)
     for body, content_type in BROKEN:
@@ -82,7 +80,7 @@ def test_a_broken_form_is_a_refusal_and_no_fault(site: Site, author: Site) -> No
             author.post(address, body, content_type=content_type, status=400)
 
 
-def test_the_cookie_of_the_form_is_its_own_and_only_where_there_is_one(start: Start) -> None:
+def test_the_cookie_of_the_form_is_its_own_and_only_where_there_is_one(start):
     site = start(modhub__base_url="https://mods.example.org")
     author = new_visitor(site, OWNER)
     assert "Set-Cookie" not in new_visitor(site).get("/Modhub").headers
@@ -92,12 +90,12 @@ def test_the_cookie_of_the_form_is_its_own_and_only_where_there_is_one(start: St
     assert "domain" not in cookie.lower()
 
 
-def test_a_vote_is_a_form(site: Site) -> None:
+def test_a_vote_is_a_form(site):
     mod = published_mod(site)
     voter = new_visitor(site, 8)
     assert voter.get(mod["url"]).headers["Cache-Control"] == "no-store"
 
-    def press(value: str, status: int = 303) -> Any:
+    def press(value, status=303):
         form = form_at(voter.get(mod["url"]), f"{mod['url']}/vote")
         return voter.post(form.action, {"csrf_token": form["csrf_token"].value, "value": value}, status=status)
 
@@ -109,7 +107,7 @@ def test_a_vote_is_a_form(site: Site) -> None:
     assert voter.get(f"{mod['url']}/vote", status=303).headers["Location"] == f"{mod['url']}#votes"
 
 
-def test_who_may_not_vote_has_no_form(site: Site) -> None:
+def test_who_may_not_vote_has_no_form(site):
     mod = published_mod(site)
     owner = new_visitor(site, OWNER)
     assert "Edit it" in owner.get(mod["url"]).html.find(id="votes").text
@@ -128,9 +126,7 @@ def test_who_may_not_vote_has_no_form(site: Site) -> None:
         ("https://evil.example\x1b[2J" + "x" * 1000, "http", logging.INFO),
     ],
 )
-def test_both_origins_of_a_refused_form_are_logged(
-    start: Start, caplog: pytest.LogCaptureFixture, origin: str, scheme: str, level: int
-) -> None:
+def test_both_origins_of_a_refused_form_are_logged(start, caplog, origin, scheme, level):
     # T-D11, T-F11
     """A base_url with http behind a proxy that ends TLS makes every form foreign, and only the log can tell why."""
     author = new_visitor(start(modhub__base_url="http://mods.example.org"), OWNER)

@@ -1,8 +1,6 @@
 """The front: ``/Modhub`` without a query has rows; with one it is the list."""
 
 import io
-from pathlib import Path
-from typing import Any
 
 import pytest
 from PIL import Image
@@ -13,36 +11,36 @@ from modhub.blobs.store import BlobStore
 from modhub.catalogue.commands import add_game
 from modhub.catalogue.pictures.maker import PictureMaker
 from modhub.db.changes import ChangeReader
-from modhub_testing import TEST_ACCOUNTS, Site, Start
+from modhub_testing import TEST_ACCOUNTS
 from modhub_testing.mods import hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.pages import new_visitor
 
 PICTURE = b"\x89PNG\r\n\x1a\n a picture"
 
 
-def row(page: Any, name: str) -> list[str] | None:
+def row(page, name):
     """The titles of a row of the front, None if there is no such row."""
     heading = page.html.find(id=f"row-{name}")
     return heading and [link.text for link in heading.find_parent("section").select(".card h3 a")]
 
 
-def rows(page: Any) -> list[str]:
+def rows(page):
     return [heading["id"].removeprefix("row-") for heading in page.html.select("main .row h2")]
 
 
-def vote(site: Site, mod: Any, *accounts: int) -> None:
+def vote(site, mod, *accounts):
     for account in accounts:
         site.as_account(account).put_json(mod_address(mod, "vote"), {"value": 1})
 
 
-def large_picture() -> bytes:
+def large_picture():
     file = io.BytesIO()
     Image.new("RGB", (1600, 900), "teal").save(file, "PNG")
     return file.getvalue()
 
 
 @pytest.fixture
-def mods(site: Site) -> list[Any]:
+def mods(site):
     """Seven mods; the first two have a second version."""
     made = [published_mod(site, title=f"Mod {number}", games=["Portal"]) for number in range(7)]
     for mod in made[:2]:
@@ -53,7 +51,7 @@ def mods(site: Site) -> list[Any]:
 
 
 @pytest.mark.postgres
-def test_the_front_has_rows_and_leads_to_the_list(site: Site, mods: list[Any]) -> None:
+def test_the_front_has_rows_and_leads_to_the_list(site, mods):
     # C-FRONT-1, C-FRONT-3
     draft = new_mod(site, title="Long a draft", games=["Portal"])
     for number in range(7, 12):
@@ -71,7 +69,7 @@ def test_the_front_has_rows_and_leads_to_the_list(site: Site, mods: list[Any]) -
     assert site.get(link["href"]).html.select_one(".card h3 a").text == "Long a draft"
 
 
-def test_a_query_is_the_list_alone(site: Site, mods: list[Any]) -> None:
+def test_a_query_is_the_list_alone(site, mods):
     # C-FRONT-1
     for query in ("q=mod", "game=portal", "sort=new", "page=1", "tag=x", "q="):
         page = site.get(f"/Modhub?{query}")
@@ -81,7 +79,7 @@ def test_a_query_is_the_list_alone(site: Site, mods: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 5, 6])
-def test_few_mods_are_one_row(site: Site, count: int) -> None:
+def test_few_mods_are_one_row(site, count):
     # C-FRONT-1
     insert_mods(site, [{"title": f"Mod {number}"} for number in range(count)])
     page = site.get("/Modhub")
@@ -92,7 +90,7 @@ def test_few_mods_are_one_row(site: Site, count: int) -> None:
 
 
 @pytest.mark.postgres
-def test_nothing_is_on_the_front_that_not_everybody_sees(site: Site, mods: list[Any]) -> None:
+def test_nothing_is_on_the_front_that_not_everybody_sees(site, mods):
     # C-FRONT-4
     add_game(Admin(site.config), "Portal", None, None)
     draft, hidden, deleted = new_mod(site, title="Canary", games=["Portal"]), mods[3], mods[5]
@@ -113,7 +111,7 @@ def test_nothing_is_on_the_front_that_not_everybody_sees(site: Site, mods: list[
     assert after.html.select_one(".game-tiles a").text.split() == ["Portal", "5", "mods"]
 
 
-def test_games_are_tiles_and_the_rest_is_behind_them(site: Site, tmp_path: Path) -> None:
+def test_games_are_tiles_and_the_rest_is_behind_them(site, tmp_path):
     # C-FRONT-5
     icon = tmp_path / "portal.svg"
     icon.write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
@@ -131,7 +129,7 @@ def test_games_are_tiles_and_the_rest_is_behind_them(site: Site, tmp_path: Path)
     assert len(section.select("details a")) == 15
 
 
-def test_visitors_read_how_it_goes(start: Start) -> None:
+def test_visitors_read_how_it_goes(start):
     # C-FRONT-2, C-PAGE-34
     site = start(f"{TEST_ACCOUNTS} modhub_builds")
     line = site.get("/Modhub").html.select_one(".front-head p")
@@ -140,7 +138,7 @@ def test_visitors_read_how_it_goes(start: Start) -> None:
     assert not new_visitor(site, 8).get("/Modhub").html.select(".front-head p")
 
 
-def test_the_operator_has_a_picture_and_a_text(start: Any, tmp_path: Path) -> None:
+def test_the_operator_has_a_picture_and_a_text(start, tmp_path):
     # C-FRONT-6
     picture, text = tmp_path / "front.png", tmp_path / "front.md"
     picture.write_bytes(PICTURE)
@@ -157,9 +155,9 @@ def test_the_operator_has_a_picture_and_a_text(start: Any, tmp_path: Path) -> No
         start(TEST_ACCOUNTS, modhub__front_picture=str(text))
 
 
-def test_the_front_shows_what_is_so_now(site: Site, mods: list[Any]) -> None:
+def test_the_front_shows_what_is_so_now(site, mods):
     # C-FRONT-1, C-FRONT-3
-    def card(page: Any, title: str) -> Any:
+    def card(page, title):
         return next(card for card in page.html.select(".card") if card.h3.a.text == title)
 
     add_game(Admin(site.config), "Portal", None, None)
@@ -178,7 +176,7 @@ def test_the_front_shows_what_is_so_now(site: Site, mods: list[Any]) -> None:
     assert page.html.select_one(".game-tiles img")["src"].startswith("/Modhub/picture/")
 
 
-def test_pages_show_small_copies_of_an_icon(site: Site, tmp_path: Path) -> None:
+def test_pages_show_small_copies_of_an_icon(site, tmp_path):
     # C-PIC-25
     icon = tmp_path / "portal.png"
     Image.effect_noise((256, 200), 90).save(icon)
@@ -211,7 +209,7 @@ def test_pages_show_small_copies_of_an_icon(site: Site, tmp_path: Path) -> None:
         ((90, 90, 90), 0),
     ],
 )
-def test_a_game_has_the_tint_of_its_icon(site: Site, tmp_path: Path, icon: Any, hue: int) -> None:
+def test_a_game_has_the_tint_of_its_icon(site, tmp_path, icon, hue):
     # C-FRONT-8
     path = tmp_path / "icon"
     if isinstance(icon, str):
@@ -230,7 +228,7 @@ def test_a_game_has_the_tint_of_its_icon(site: Site, tmp_path: Path, icon: Any, 
     assert page.html.select_one(".tile")["class"] == ["tile", f"hue-{hue}"]
 
 
-def test_a_mod_page_shows_related_mods_as_cards(site: Site) -> None:
+def test_a_mod_page_shows_related_mods_as_cards(site):
     # C-FRONT-9
     base = published_mod(site, title="Base", games=["Portal"])
     published_mod(site, 9, "User", requires=[base["guid"]])

@@ -1,12 +1,10 @@
 """The workshop shows that and why a mod is hidden, and which mods require one before it is deleted."""
 
 import uuid
-from typing import Any
 
 import pytest
 
 from modhub.catalogue.pages import statements
-from modhub_testing import Site
 from modhub_testing.mods import (
     OWNER,
     hide_mod,
@@ -24,11 +22,11 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
 REASON = "Looks like <b>malware</b> & worse"
 
 
-def bench(mod: dict[str, Any]) -> str:
+def bench(mod):
     return f"/Modhub/mine/{mod['id']}"
 
 
-def test_a_hidden_mod_is_named_on_its_owners_pages_with_the_reason(site: Site, author: Site) -> None:
+def test_a_hidden_mod_is_named_on_its_owners_pages_with_the_reason(site, author):
     mod = published_mod(site, title="Bad")
     mod = upload_asset(site, mod, "images", PNG, content_type="image/png")
     assert author.get(bench(mod)).html.find(id="hidden") is None
@@ -51,7 +49,7 @@ def test_a_hidden_mod_is_named_on_its_owners_pages_with_the_reason(site: Site, a
     assert author.get(bench(mod)).html.find(id="hidden") is None
 
 
-def test_mods_that_require_a_mod_are_listed_before_it_is_deleted(site: Site, author: Site) -> None:
+def test_mods_that_require_a_mod_are_listed_before_it_is_deleted(site, author):
     mod = published_mod(site, title="Base")
     assert author.get(f"{bench(mod)}?part=publish").html.find(id="required-by") is None
     new_mod(site, 8, "Secret draft", requires=[mod["guid"]])
@@ -71,7 +69,7 @@ def test_mods_that_require_a_mod_are_listed_before_it_is_deleted(site: Site, aut
     site.get(mod["url"], status=404)
 
 
-def test_a_mod_that_many_require_names_some(site: Site, author: Site) -> None:
+def test_a_mod_that_many_require_names_some(site, author):
     mod = new_mod(site, title="Base")
     insert_mods(site, [{"requires": [mod["guid"]]}] * (statements.DEPENDENTS_SHOWN + 2))
     dependents = author.get(f"{bench(mod)}?part=publish").html.find(id="required-by")

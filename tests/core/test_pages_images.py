@@ -1,10 +1,7 @@
 """Images on pages: only displayable types, a few at once, a draft's only for its owner."""
 
-from typing import Any
-
 import pytest
 
-from modhub_testing import Site
 from modhub_testing.mods import OWNER, new_mod, publish_test_mod, published_mod, upload_asset
 from modhub_testing.pages import new_visitor, workshop_form
 
@@ -13,14 +10,14 @@ pytestmark = pytest.mark.slow
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
-def put(site: Site, mod: dict[str, Any], name: str, content_type: str) -> str:
+def put(site, mod, name, content_type):
     """The address of what was uploaded as an image."""
     uploaded = upload_asset(site, mod, "images", PNG, content_type=content_type, name=name)
     (address,) = (asset["url"] for asset in uploaded["assets"] if asset["name"] == name)
     return str(address)
 
 
-def test_many_images_are_one_gallery_and_mostly_folded_away(site: Site) -> None:
+def test_many_images_are_one_gallery_and_mostly_folded_away(site):
     # C-PIC-10
     mod = published_mod(site)
     shots = [put(site, mod, f"{number}.png", "image/png") for number in range(12)]
@@ -40,7 +37,7 @@ def test_many_images_are_one_gallery_and_mostly_folded_away(site: Site) -> None:
     assert (large["width"], large["height"], large["fetchpriority"]) == ("640", "360", "high")
 
 
-def test_no_page_elsewhere_sees_an_image_of_a_draft(site: Site) -> None:
+def test_no_page_elsewhere_sees_an_image_of_a_draft(site):
     draft = new_mod(site)
     number = put(site, draft, "shot.png", "image/png").rpartition("/")[2]
     own = f"/Modhub/mine/{draft['id']}/images/{number}"

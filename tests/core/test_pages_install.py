@@ -1,12 +1,10 @@
 """Installing a mod from its page: what it takes is said at the button, and how, in three steps."""
 
 import uuid
-from typing import Any
 
 import pytest
 
 from modhub.base.settings import StartRefused, url_scheme
-from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, insert_mods, new_mod, published_mod, upload_asset
 from modhub_testing.pages import messages_on, new_visitor
 
@@ -16,7 +14,7 @@ ABSENT = "01234567-89ab-cdef-0123-456789abcdef"
 OTHER_ABSENT = "11234567-89ab-cdef-0123-456789abcdef"
 
 
-def test_the_button_says_what_else_a_mod_takes(site: Site) -> None:
+def test_the_button_says_what_else_a_mod_takes(site):
     # C-PAGE-21, C-PAGE-22, C-PAGE-64
     kit = published_mod(site, title="Kit")
     upload_asset(site, kit, "code", b"x" * 3000, version="2")
@@ -39,7 +37,7 @@ def test_the_button_says_what_else_a_mod_takes(site: Site) -> None:
     assert page.html.find(id="install") is None
 
 
-def test_a_long_chain_is_listed_in_part(site: Site) -> None:
+def test_a_long_chain_is_listed_in_part(site):
     # C-PAGE-22, T-D20
     guids = [str(uuid.uuid4()) for _ in range(130)]
     pairs = zip(guids, [*guids[1:], None], strict=True)
@@ -55,7 +53,7 @@ def test_a_long_chain_is_listed_in_part(site: Site) -> None:
     assert rows[-1]["value"] == "130"
 
 
-def test_a_mod_opens_in_the_app(start: Start) -> None:
+def test_a_mod_opens_in_the_app(start):
     # C-PAGE-23
     site = start("modhub_testing.accounts")
     mod, draft = published_mod(site), new_mod(site)
@@ -71,7 +69,7 @@ def test_a_mod_opens_in_the_app(start: Start) -> None:
     assert "://install/" not in site.get(published_mod(site)["url"]).text
 
 
-def test_a_page_says_how_to_install(start: Start) -> None:
+def test_a_page_says_how_to_install(start):
     # C-PAGE-88
     site = start("modhub_testing.accounts modhub_builds", modhub__base_url="https://mods.example.org")
     mod = published_mod(site, title="<b>Bars</b>")
@@ -87,11 +85,11 @@ def test_a_page_says_how_to_install(start: Start) -> None:
     assert page.find("code").text == command
 
 
-def words(element: Any) -> str:
+def words(element):
     return " ".join(element.text.split())
 
 
-def test_the_page_fits_what_the_mod_takes(site: Site) -> None:
+def test_the_page_fits_what_the_mod_takes(site):
     # C-PAGE-88
     kit = published_mod(site, title="Kit")
     race = published_mod(site, title="Race", requires=[kit["guid"]])
@@ -100,7 +98,7 @@ def test_the_page_fits_what_the_mod_takes(site: Site) -> None:
     pairs = zip(guids, [*guids[1:], None], strict=True)
     long = insert_mods(site, [{"guid": guid, "requires": [needed] if needed else []} for guid, needed in pairs])[0]
 
-    def by_hand(address: str) -> list[str]:
+    def by_hand(address):
         page = site.get(f"{address}/install").html
         return [link["href"] for link in page.select("main a") if "://" not in link["href"]][1:]
 
@@ -110,7 +108,7 @@ def test_the_page_fits_what_the_mod_takes(site: Site) -> None:
     assert by_hand(f"/Modhub/{long}") == []
 
 
-def test_a_scheme_is_an_apps_own(start: Start) -> None:
+def test_a_scheme_is_an_apps_own(start):
     # C-PAGE-23
     for scheme in ("HTTPS", "data", "modhub:", "módhub"):
         with pytest.raises(ValueError, match="must be the scheme of an app's links"):
@@ -119,7 +117,7 @@ def test_a_scheme_is_an_apps_own(start: Start) -> None:
         start("", modhub__install_scheme="javascript")
 
 
-def test_votes_are_a_share_of_a_total(site: Site) -> None:
+def test_votes_are_a_share_of_a_total(site):
     # C-PAGE-24
     mod = published_mod(site)
     for account in range(8, 17):

@@ -1,13 +1,11 @@
 """Every Atom feed has a JSON Feed twin: the same entries, linked from the same pages."""
 
 import uuid
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 from modhub.plugins.moderation import IModeration
-from modhub_testing import Site, Start
 from modhub_testing.mods import (
     OWNER,
     hide_mod,
@@ -28,22 +26,22 @@ FEEDS = [f"/Modhub/by/{OWNER}/feed", "/Modhub/feed", "/Modhub/{id}/feed", "/Modh
 
 
 @pytest.fixture
-def site(start: Start) -> Site:
+def site(start):
     includes = "modhub_testing.accounts modhub_builds modhub_wiki"
     return start(includes, modhub__base_url=BASE, ApiPrivateKeys="agent Modhub:app Modhub:wiki")
 
 
-def feed(site: Site, address: str, **headers: str) -> Any:
+def feed(site, address, **headers):
     answer = site.get(address, headers=headers)
     assert answer.headers["Content-Type"] == "application/feed+json"
     return answer.json
 
 
-def twin_of(address: str) -> str:
+def twin_of(address):
     return address.replace(".atom", "") + ".json"
 
 
-def test_a_twin_has_the_entries_of_its_atom_feed(site: Site) -> None:
+def test_a_twin_has_the_entries_of_its_atom_feed(site):
     # C-PAGE-17
     mod = published_mod(site, title="A <b> & name", version="1", description="<p>What</p>")
     upload_asset(site, mod, "code", version="2")
@@ -56,7 +54,7 @@ def test_a_twin_has_the_entries_of_its_atom_feed(site: Site) -> None:
     assert feed(site, "/Modhub/App/feed.json")["items"][0]["attachments"][0]["size_in_bytes"] == 5
 
 
-def check_twin(site: Site, address: str) -> None:
+def check_twin(site, address):
     atom = ElementTree.fromstring(site.get(address).body)
     assert atom.find(f"{ATOM}link[@type='application/feed+json']").get("href") == BASE + twin_of(address)
     twin = feed(site, twin_of(address))
@@ -80,7 +78,7 @@ def check_twin(site: Site, address: str) -> None:
     assert page.html.find("link", type="application/feed+json")["href"] == twin_of(address)
 
 
-def test_images_have_absolute_addresses_and_text_stays(site: Site) -> None:
+def test_images_have_absolute_addresses_and_text_stays(site):
     html = '<p>&lt;img src="/x"&gt; <img alt="a&gt;b" src="/Modhub/file/1"> <img src="/Modhub/file/2"></p>'
     mod = published_mod(site, description=html)
     expected = mod["description"].replace('src="/Modhub/', f'src="{BASE}/Modhub/')
@@ -91,7 +89,7 @@ def test_images_have_absolute_addresses_and_text_stays(site: Site) -> None:
 TOMBSTONES = "{http://purl.org/atompub/tombstones/1.0}deleted-entry"
 
 
-def deleted(site: Site, query: str = "") -> list[str]:
+def deleted(site, query=""):
     """The GUIDs of the tombstones, which must be the same in both feeds."""
     atom = ElementTree.fromstring(site.get(f"/Modhub/feed{query}").body)
     marks = [(mark.get("ref").removeprefix("urn:uuid:"), mark.get("when")) for mark in atom.findall(TOMBSTONES)]
@@ -101,7 +99,7 @@ def deleted(site: Site, query: str = "") -> list[str]:
     return [guid for guid, _ in marks]
 
 
-def test_deleted_and_hidden_mods_are_tombstones(site: Site) -> None:
+def test_deleted_and_hidden_mods_are_tombstones(site):
     # C-PAGE-18
     first, second = (published_mod(site, games=["Portal"]) for _ in range(2))
     draft = new_mod(site)
@@ -120,7 +118,7 @@ def test_deleted_and_hidden_mods_are_tombstones(site: Site) -> None:
 
 @pytest.mark.postgres
 @pytest.mark.slow
-def test_only_the_latest_deletions_are_shown(site: Site) -> None:
+def test_only_the_latest_deletions_are_shown(site):
     guids = [str(uuid.uuid4()) for _ in range(102)]
     ids = insert_mods(site, [{"guid": guid} for guid in guids])
     with site.databases.write_session.begin() as session:

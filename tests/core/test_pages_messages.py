@@ -11,7 +11,6 @@ import modhub
 from modhub.ui.i18n import Catalogs
 from modhub.ui.template_helpers import format_age
 from modhub.web import error_views
-from modhub_testing import Site
 from modhub_testing.messages import translated_texts
 from modhub_testing.mods import published_mod
 
@@ -21,9 +20,9 @@ PLURAL = re.compile(r'ngettext\(\s*"((?:[^"\\]|\\.)*)",\s*"((?:[^"\\]|\\.)*)"')
 HOLE = re.compile(r"%\((\w+)\)s")
 
 
-def in_templates() -> set[str]:
+def in_templates():
     """Every string that a template of the core translates."""
-    texts: set[str] = set()
+    texts = set()
     for path in HERE.rglob("*.jinja2"):
         source = path.read_text("utf-8")
         texts |= {match[1] or match[2] for match in SINGLE.finditer(source)}
@@ -31,7 +30,7 @@ def in_templates() -> set[str]:
     return texts
 
 
-def constants(path: Path) -> set[str]:
+def constants(path):
     """Every string constant of a module but for its docstrings."""
     tree = ast.parse(path.read_text("utf-8"))
     documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
@@ -39,11 +38,11 @@ def constants(path: Path) -> set[str]:
     return {node.value for node in strings if id(node) not in documentation}
 
 
-def german() -> dict[str, tuple[str, ...]]:
+def german():
     return translated_texts(HERE, "de")
 
 
-def test_german_is_complete() -> None:
+def test_german_is_complete():
     modules = [*HERE.glob("errors.py"), *HERE.glob("ui/*.py"), *HERE.glob("catalogue/pages/**/*.py")]
     # A sentence is what is told to people; names, patterns and formats are none.
     sentence = re.compile(r"[A-Z][\w ,;:'-]+ [\w ,;:'-]+[.:]")
@@ -52,14 +51,14 @@ def test_german_is_complete() -> None:
     assert texts - set(german()) == set()
 
 
-def test_translations_keep_their_holes() -> None:
+def test_translations_keep_their_holes():
     for english, translated in german().items():
         for text in translated:
             # "One mod ..." may be said without the number.
             assert set(HOLE.findall(text)) | {"num"} == set(HOLE.findall(english)) | {"num"}, english
 
 
-def test_the_reader_chooses(site: Site) -> None:
+def test_the_reader_chooses(site):
     assert site.get("/Modhub").html.html["lang"] == "en"
     for header, language in (
         ("", "en"),
@@ -74,7 +73,7 @@ def test_the_reader_chooses(site: Site) -> None:
         assert page.html.html["lang"] == language, header
 
 
-def test_a_german_page_is_german(site: Site) -> None:
+def test_a_german_page_is_german(site):
     mod = published_mod(site, games=["Portal"])
     page = site.get(mod["url"], headers={"Accept-Language": "de"})
     assert "Herunterladen" in page.text
@@ -108,7 +107,7 @@ msgstr "Zgadnięte"
 """
 
 
-def written(folder: Path, language: str, source: str) -> Path:
+def written(folder, language, source):
     path = folder / language / "LC_MESSAGES" / "messages.po"
     path.parent.mkdir(parents=True)
     path.write_text(source, "utf-8")
@@ -117,7 +116,7 @@ def written(folder: Path, language: str, source: str) -> Path:
     return folder
 
 
-def test_a_language_may_have_three_plural_forms(tmp_path: Path) -> None:
+def test_a_language_may_have_three_plural_forms(tmp_path):
     languages = Catalogs()
     languages.load([str(written(tmp_path, "pl", POLISH))])
     polish = languages.choose("pl-PL, de;q=0.5")
@@ -128,13 +127,13 @@ def test_a_language_may_have_three_plural_forms(tmp_path: Path) -> None:
     ]
 
 
-def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_named(tmp_path):
     folder = written(tmp_path, "fr", 'msgid "x"\nnonsense')
     with pytest.raises(ValueError, match=r"fr/LC_MESSAGES/messages\.po: .* on 1"):
         Catalogs().load([str(folder)])
 
 
-def test_a_folder_overrides_those_before_it_and_a_region_its_language(tmp_path: Path) -> None:
+def test_a_folder_overrides_those_before_it_and_a_region_its_language(tmp_path):
     first = written(tmp_path / "1", "pt_BR", 'msgid "a"\nmsgstr "1"\n\nmsgid "b"\nmsgstr "1"\n')
     second = written(tmp_path / "2", "pt_BR", 'msgid "a"\nmsgstr "2"\n')
     languages = Catalogs()
@@ -159,7 +158,7 @@ def test_a_folder_overrides_those_before_it_and_a_region_its_language(tmp_path: 
         (2 * 365 * 86400, "2 years ago", "vor 2 Jahren"),
     ],
 )
-def test_an_age_is_shown_in_its_largest_unit(seconds: int, english: str, german: str) -> None:
+def test_an_age_is_shown_in_its_largest_unit(seconds, english, german):
     now = datetime(2026, 11, 21, tzinfo=UTC)
     languages = Catalogs()
     languages.load([str(HERE / "locale")])

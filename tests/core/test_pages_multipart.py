@@ -1,7 +1,6 @@
 """Streamed multipart forms: every byte of the file arrives, however the body is split."""
 
 import io
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,24 +16,24 @@ PIECES = st.sampled_from([b"\r\n", b"--", BOUNDARY, b"\r\n--", b"\r\n--" + BOUND
 class Drips(io.BytesIO):
     """A stream that gives a few bytes at a time."""
 
-    def __init__(self, body: bytes, most: int) -> None:
+    def __init__(self, body, most):
         super().__init__(body)
         self.most = most
 
-    def read(self, size: int | None = -1) -> bytes:
+    def read(self, size=-1):
         return super().read(self.most if size is None or size < 0 else min(size, self.most))
 
 
-def body(*parts: tuple[str, bytes]) -> bytes:
+def body(*parts):
     made = b"".join(b"--" + BOUNDARY + b"\r\n" + head.encode() + b"\r\n\r\n" + data + b"\r\n" for head, data in parts)
     return made + b"--" + BOUNDARY + b"--\r\n"
 
 
-def whole(parts: MultipartReader, size: int) -> bytes:
+def whole(parts, size):
     return b"".join(iter(lambda: parts.read(size), b""))
 
 
-def head(name: str, file_name: str | None = None) -> str:
+def head(name, file_name=None):
     return f'Content-Disposition: form-data; name="{name}"' + ("" if file_name is None else f'; filename="{file_name}"')
 
 
@@ -43,7 +42,7 @@ def head(name: str, file_name: str | None = None) -> str:
     drip=st.integers(1, 40),
     size=st.integers(1, 60),
 )
-def test_the_file_arrives_as_it_was(data: bytes, drip: int, size: int) -> None:
+def test_the_file_arrives_as_it_was(data, drip, size):
     if b"\r\n--" + BOUNDARY in b"\r\n" + data + b"\r\n":
         return  # no sender may choose such a boundary
     sent = body(
@@ -79,10 +78,10 @@ def test_the_file_arrives_as_it_was(data: bytes, drip: int, size: int) -> None:
         b"preamble without an end" + body((head("file", "a"), b"data")),
     ],
 )
-def test_what_is_cut_off_or_no_form_is_refused(sent: bytes) -> None:
+def test_what_is_cut_off_or_no_form_is_refused(sent):
     parts = MultipartReader(io.BytesIO(sent), BOUNDARY)
 
-    def read_all() -> Any:
+    def read_all():
         while parts.next():
             whole(parts, 100)
 
@@ -103,14 +102,14 @@ def test_what_is_cut_off_or_no_form_is_refused(sent: bytes) -> None:
         ("", ""),
     ],
 )
-def test_file_names_are_read_as_browsers_write_them(sent: str, read: str) -> None:
+def test_file_names_are_read_as_browsers_write_them(sent, read):
     parts = MultipartReader(io.BytesIO(body((head("file", sent), b""))), BOUNDARY)
     assert parts.next()
     assert parts.file_name == read
 
 
 @pytest.mark.parametrize("behind", [b"", b"\r\n--" + BOUNDARY + b"\r\n"])
-def test_what_follows_the_last_part_is_no_matter(behind: bytes) -> None:
+def test_what_follows_the_last_part_is_no_matter(behind):
     sent = body((head("file", "a"), b"data")).removesuffix(b"\r\n") + behind
     parts = MultipartReader(Drips(sent, 1), BOUNDARY)
     assert parts.next()
@@ -119,7 +118,7 @@ def test_what_follows_the_last_part_is_no_matter(behind: bytes) -> None:
     assert not parts.next()
 
 
-def test_a_form_has_no_more_parts_than_a_limit() -> None:
+def test_a_form_has_no_more_parts_than_a_limit():
     for count in (MAX_FORM_FIELDS, MAX_FORM_FIELDS + 1):
         parts = MultipartReader(io.BytesIO(body(*[(head("x"), b"")] * count)), BOUNDARY)
         for _ in range(MAX_FORM_FIELDS):

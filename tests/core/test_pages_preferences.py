@@ -1,28 +1,26 @@
 """Theme and language, chosen in the footer: cookies after a choice only, and pages that differ by them."""
 
 import re
-from typing import Any
 
 import pytest
 
-from modhub_testing import Site
 from modhub_testing.pages import new_visitor
 
 HERE = "http://127.0.0.1:6543"
 GERMAN = {"Accept-Language": "de"}
 
 
-def choose(browser: Any, referer: str = f"{HERE}/Modhub?q=x&sort=top", status: int = 303, **fields: str) -> Any:
+def choose(browser, referer=f"{HERE}/Modhub?q=x&sort=top", status=303, **fields):
     headers = {"Referer": referer} if referer else {}
     return browser.post("/Modhub/preferences", fields, headers=headers, status=status)
 
 
-def style(page: Any) -> str:
+def style(page):
     [address] = re.findall(r'href="(/static/modhub-style[^"]+)"', page.text)
     return str(address)
 
 
-def test_nothing_is_stored_before_a_choice(site: Site) -> None:
+def test_nothing_is_stored_before_a_choice(site):
     # C-PAGE-31
     page = site.get("/Modhub")
     assert "Set-Cookie" not in page.headers
@@ -35,7 +33,7 @@ def test_nothing_is_stored_before_a_choice(site: Site) -> None:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_theme_holds_until_it_is_taken_back(site: Site, theme: str) -> None:
+def test_a_theme_holds_until_it_is_taken_back(site, theme):
     # C-PAGE-31, C-PAGE-32
     browser = new_visitor(site)
     plain = browser.get("/Modhub")
@@ -58,7 +56,7 @@ def test_a_theme_holds_until_it_is_taken_back(site: Site, theme: str) -> None:
     assert browser.get("/Modhub").headers["ETag"] == plain.headers["ETag"]
 
 
-def test_the_chosen_language_wins_on_pages_only(site: Site) -> None:
+def test_the_chosen_language_wins_on_pages_only(site):
     # C-PAGE-31, C-PAGE-33
     browser = new_visitor(site)
     english = browser.get("/Modhub")
@@ -74,7 +72,7 @@ def test_the_chosen_language_wins_on_pages_only(site: Site) -> None:
     assert '<html lang="de"' in site.get("/Modhub", headers=GERMAN).text
 
 
-def test_the_way_back_stays_on_this_site(site: Site) -> None:
+def test_the_way_back_stays_on_this_site(site):
     # C-PAGE-32
     for referer, location in (
         ("", "/Modhub"),
@@ -89,12 +87,12 @@ def test_the_way_back_stays_on_this_site(site: Site) -> None:
         assert choose(site, referer, theme="dark").headers["Location"] == location, referer
 
 
-def test_a_foreign_form_is_refused(site: Site) -> None:
+def test_a_foreign_form_is_refused(site):
     # C-PAGE-32
     site.post("/Modhub/preferences", {"theme": "dark"}, headers={"Origin": "https://evil.example.org"}, status=403)
 
 
-def test_over_https_a_choice_is_bound_to_this_host_and_can_be_taken_back(start: Any) -> None:
+def test_over_https_a_choice_is_bound_to_this_host_and_can_be_taken_back(start):
     # C-PAGE-31, C-SEC-1
     site = start("", modhub__base_url="https://mods.example.org")
     site.extra_environ = {"wsgi.url_scheme": "https", "HTTP_HOST": "localhost:443"}

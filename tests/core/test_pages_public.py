@@ -2,7 +2,6 @@
 
 import re
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -10,7 +9,6 @@ from modhub.admin.program import Admin
 from modhub.catalogue.commands import add_game
 from modhub.catalogue.pages.reader import PageReader
 from modhub.ui.template_helpers import PageHelpers
-from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, new_mod, publish_test_mod, published_mod, upload_asset
 from modhub_testing.pages import messages_on
 
@@ -21,7 +19,7 @@ HOSTILE_NAME = '" onerror="alert(1)"><img src=x onerror=alert(1)>.png'
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>'
 
 
-def test_a_published_mod_is_shown_with_all_that_belongs_to_it(site: Site) -> None:
+def test_a_published_mod_is_shown_with_all_that_belongs_to_it(site):
     # C-PAGE-1
     base = published_mod(site, title="Base", description="<p>Ground</p>")
     mod = new_mod(
@@ -50,7 +48,7 @@ def test_a_published_mod_is_shown_with_all_that_belongs_to_it(site: Site) -> Non
 
 
 @pytest.mark.postgres
-def test_hostile_text_is_shown_as_text(site: Site) -> None:
+def test_hostile_text_is_shown_as_text(site):
     mod = published_mod(site, title=HOSTILE, games=[HOSTILE], description=HOSTILE)
     upload_asset(site, mod, "images", b"x", content_type="image/png", name=HOSTILE_NAME)
     for address in ("/Modhub", mod["url"]):
@@ -60,7 +58,7 @@ def test_hostile_text_is_shown_as_text(site: Site) -> None:
     assert HOSTILE + "zz" in site.get("/Modhub", {"q": HOSTILE + "zz"}).html.select_one(".empty").text
 
 
-def test_a_list_says_how_many_there_are_and_leads_on(site: Site) -> None:
+def test_a_list_says_how_many_there_are_and_leads_on(site):
     # C-PAGE-1
     for number in range(5):
         published_mod(site, title=f"Mod {number}", games=["Portal"] if number else ["Quake"])
@@ -73,7 +71,7 @@ def test_a_list_says_how_many_there_are_and_leads_on(site: Site) -> None:
     assert messages_on(behind) == ["no_such_page"]
 
 
-def test_a_card_says_what_one_wants_to_know(site: Site) -> None:
+def test_a_card_says_what_one_wants_to_know(site):
     # C-FRONT-10
     mod = published_mod(site, title="Card Game", description="<p>One</p><p>two</p>", requires=[ABSENT])
     card = site.get("/Modhub?sort=new").html.select_one(".card")
@@ -91,12 +89,12 @@ def test_a_card_says_what_one_wants_to_know(site: Site) -> None:
     assert facts(site) == ["90% liked it (10 votes)", "updated just now"]
 
 
-def facts(site: Site) -> list[str]:
+def facts(site):
     shown = site.get("/Modhub?sort=new").html.select(".card .facts li")
     return [fact.text.replace("\u00a0", " ") for fact in shown]
 
 
-def test_ages_advance(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ages_advance(site, monkeypatch):
     mod = published_mod(site)
     for address in ("/Modhub", mod["url"]):
         assert "just now" in site.get(address).text
@@ -108,7 +106,7 @@ def test_ages_advance(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
         assert "just now" not in page
 
 
-def test_a_tile_has_the_icon_of_the_game_or_the_initials(site: Site, tmp_path: Path) -> None:
+def test_a_tile_has_the_icon_of_the_game_or_the_initials(site, tmp_path):
     icon = tmp_path / "portal.svg"
     icon.write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
     add_game(Admin(site.config), "Portal", None, icon)
@@ -120,7 +118,7 @@ def test_a_tile_has_the_icon_of_the_game_or_the_initials(site: Site, tmp_path: P
     assert [bool(tile.img) for tile in tiles] == [False, False, True]
 
 
-def test_the_form_keeps_what_is_chosen(site: Site) -> None:
+def test_the_form_keeps_what_is_chosen(site):
     # C-PAGE-19
     for number in range(3):
         add_game(Admin(site.config), f"Game {number}", None, None)
@@ -133,7 +131,7 @@ def test_the_form_keeps_what_is_chosen(site: Site) -> None:
     assert page.html.find(id="game").find("option", selected=True)["value"] == "Another"
 
 
-def test_pages_carry_a_policy_that_lets_nothing_in(site: Site) -> None:
+def test_pages_carry_a_policy_that_lets_nothing_in(site):
     # T-A2, T-H5
     page = site.get("/Modhub")
     policy = dict(part.strip().partition(" ")[::2] for part in page.headers["Content-Security-Policy"].split(";"))
@@ -149,7 +147,7 @@ def test_pages_carry_a_policy_that_lets_nothing_in(site: Site) -> None:
     assert page.html.select("[style]") == []
 
 
-def test_static_files_are_cached_permanently_under_hashed_names(site: Site) -> None:
+def test_static_files_are_cached_permanently_under_hashed_names(site):
     # T-H7
     address = site.get("/Modhub").html.find("link", rel="stylesheet")["href"]
     file = site.get(address, headers={"Cookie": "session=1"})
@@ -161,7 +159,7 @@ def test_static_files_are_cached_permanently_under_hashed_names(site: Site) -> N
     site.get("/static/../modhub/__init__.py", status=404)
 
 
-def test_a_trouble_of_the_service_still_has_its_page(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trouble_of_the_service_still_has_its_page(start, monkeypatch):
     # C-ERR-4
     site = start()
     monkeypatch.setattr(site.find_service(PageReader), "listing", None)
@@ -170,7 +168,7 @@ def test_a_trouble_of_the_service_still_has_its_page(start: Start, monkeypatch: 
     assert "Traceback" not in page.text
 
 
-def test_a_robot_finds_its_way(start: Start) -> None:
+def test_a_robot_finds_its_way(start):
     site = start(modhub__base_url="https://mods.example.org")
     robots = site.get("/robots.txt")
     assert robots.text == (

@@ -2,13 +2,11 @@
 
 import ast
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import modhub
 from modhub.base.errors import ApiError, invalid
-from modhub_testing import Site
 from modhub_testing.messages import translated_texts
 from modhub_testing.mods import OWNER, new_mod
 from modhub_testing.pages import workshop_form
@@ -28,7 +26,7 @@ PROGRAMS = {
 """Modules whose refusals are for programs: bodies of JSON, headers of files, keys. The storage machine is one, too."""
 
 
-def refusals() -> dict[str, ast.expr]:
+def refusals():
     """The sentence of each refusal that the core makes, by its place."""
     sentences = {}
     for path in HERE.rglob("*.py"):
@@ -44,7 +42,7 @@ def refusals() -> dict[str, ast.expr]:
     return sentences
 
 
-def test_every_refusal_that_a_page_can_show_is_translated() -> None:
+def test_every_refusal_that_a_page_can_show_is_translated():
     german = translated_texts(HERE, "de")
     sentences = refusals()
     assert len(sentences) > 20
@@ -55,7 +53,7 @@ def test_every_refusal_that_a_page_can_show_is_translated() -> None:
             assert sentence.value in german, place
 
 
-def test_a_refusal_tells_programs_and_people_the_same() -> None:
+def test_a_refusal_tells_programs_and_people_the_same():
     refusal = invalid("In %(field)s, 100%% of %(item)s.", field="requires", item="50%")
     assert refusal.message == "In requires, 100% of 50%."
     assert refusal.body() == {"error": "invalid_input", "message": refusal.message}
@@ -66,14 +64,14 @@ def test_a_refusal_tells_programs_and_people_the_same() -> None:
     assert ApiError(400, "a", "100% as it is").message == "100% as it is"
 
 
-def save(author: Site, address: str, **fields: str) -> Any:
+def save(author, address, **fields):
     form = workshop_form(author, address)
     for name, value in fields.items():
         form[name] = value
     return form.submit(headers=GERMAN, expect_errors=True)
 
 
-def test_the_workshop_refuses_in_german_by_its_own_labels_and_all_at_once(site: Site, author: Site) -> None:
+def test_the_workshop_refuses_in_german_by_its_own_labels_and_all_at_once(site, author):
     mod = new_mod(site)
     page = save(author, f"/Modhub/mine/{mod['id']}", title=" ", requires="x", conflictsWith=mod["guid"])
     assert page.status_int == 400

@@ -1,10 +1,7 @@
 """The way to report a mod: a feature's, else the operator's contact page, else none."""
 
-from pathlib import Path
-from typing import Any
-
 from modhub.plugins.moderation import IReportForms
-from modhub_testing import TEST_ACCOUNTS, Start
+from modhub_testing import TEST_ACCOUNTS
 from modhub_testing.mods import OWNER, new_mod, published_mod
 from modhub_testing.pages import messages_on, new_visitor
 
@@ -12,12 +9,12 @@ BASE = "https://mods.example.org"
 REPORT = ".report a"
 
 
-def contact_page(folder: Path) -> str:
+def contact_page(folder):
     (folder / "contact.md").write_text("Write to us.", "utf-8")
     return str(folder / "contact.md")
 
 
-def test_a_mod_is_reported_to_the_contact_page(start: Start, tmp_path: Path) -> None:
+def test_a_mod_is_reported_to_the_contact_page(start, tmp_path):
     # C-PAGE-86
     site = start(TEST_ACCOUNTS, modhub__contact=contact_page(tmp_path), modhub__base_url=BASE)
     mod = published_mod(site)
@@ -31,7 +28,7 @@ def test_a_mod_is_reported_to_the_contact_page(start: Start, tmp_path: Path) -> 
     assert not owner.get(mod["url"]).html.select(REPORT)
 
 
-def test_the_contact_page_repeats_numbers_alone(start: Start, tmp_path: Path) -> None:
+def test_the_contact_page_repeats_numbers_alone(start, tmp_path):
     # C-PAGE-86
     site = start(TEST_ACCOUNTS, modhub__contact=contact_page(tmp_path), modhub__base_url=BASE)
     draft = new_mod(site, title="Draft")
@@ -41,7 +38,7 @@ def test_the_contact_page_repeats_numbers_alone(start: Start, tmp_path: Path) ->
     assert known == unknown.replace("999", str(draft["id"]))
 
 
-def test_without_a_contact_page_there_is_nothing(start: Start) -> None:
+def test_without_a_contact_page_there_is_nothing(start):
     # C-PAGE-86
     site = start(TEST_ACCOUNTS)
     page = site.get(published_mod(site)["url"])
@@ -49,16 +46,16 @@ def test_without_a_contact_page_there_is_nothing(start: Start) -> None:
 
 
 class ReportForms:
-    def mod_address(self, mod_id: int) -> str:
+    def mod_address(self, mod_id):
         return f"/Modhub/{mod_id}/notice"
 
 
-def includeme(config: Any) -> None:
+def includeme(config):
     """A feature that takes notices."""
     config.add_service(IReportForms, ReportForms())
 
 
-def test_a_feature_takes_its_place(start: Start, tmp_path: Path) -> None:
+def test_a_feature_takes_its_place(start, tmp_path):
     # C-PAGE-86
     site = start(f"{TEST_ACCOUNTS} tests.core.test_pages_report", modhub__contact=contact_page(tmp_path))
     mod = published_mod(site)

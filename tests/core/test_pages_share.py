@@ -2,15 +2,12 @@
 
 import io
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
 from PIL import Image
 
 from modhub.admin.program import Admin
 from modhub.catalogue.commands import add_game
-from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.pages import new_visitor
 from tests.core.test_pictures import work_off
@@ -21,11 +18,11 @@ HOSTILE = 'A "quoted" <b>title</b> & more'
 
 
 @pytest.fixture
-def site(start: Start) -> Site:
+def site(start):
     return start(modhub__base_url=BASE)
 
 
-def tags_of(page: Any) -> dict[str, str]:
+def tags_of(page):
     """Open Graph and Twitter tags by name; none of them is there twice."""
     metas = page.html.find_all("meta", attrs={"property": True}) + page.html.find_all("meta", {"name": "twitter:card"})
     named = [(str(meta.get("property") or meta["name"]), str(meta["content"])) for meta in metas]
@@ -33,7 +30,7 @@ def tags_of(page: Any) -> dict[str, str]:
     return dict(named)
 
 
-def add_picture(site: Site, mod: dict[str, Any], width: int = 1600) -> None:
+def add_picture(site, mod, width=1600):
     file = io.BytesIO()
     Image.new("RGB", (width, 900), "teal").save(file, "PNG")
     image = upload_asset(site, mod, "images", file.getvalue(), content_type="image/png")["assets"][-1]
@@ -42,7 +39,7 @@ def add_picture(site: Site, mod: dict[str, Any], width: int = 1600) -> None:
     work_off(site)
 
 
-def test_a_mod_is_shared_with_its_large_picture(site: Site) -> None:
+def test_a_mod_is_shared_with_its_large_picture(site):
     # C-PAGE-85
     mod = published_mod(site, title=HOSTILE, description="<p>Draws &amp; <b>shows</b></p>")
     add_picture(site, mod)
@@ -70,7 +67,7 @@ def test_a_mod_is_shared_with_its_large_picture(site: Site) -> None:
     assert author["og:description"] == f"1 mod by Person {OWNER}: {HOSTILE}"
 
 
-def test_without_a_picture_it_is_the_icon_of_the_game_then_the_mark(start: Start, tmp_path: Path) -> None:
+def test_without_a_picture_it_is_the_icon_of_the_game_then_the_mark(start, tmp_path):
     # C-PAGE-85
     mark, icon = tmp_path / "mark.png", tmp_path / "portal.png"
     mark.write_bytes(PNG)
@@ -93,7 +90,7 @@ def test_without_a_picture_it_is_the_icon_of_the_game_then_the_mark(start: Start
     assert (browse["og:title"], browse["og:url"]) == ("Mods for Portal", f"{BASE}/Modhub?game=portal")
 
 
-def test_nothing_of_a_draft_or_a_hidden_mod_is_shared(site: Site) -> None:
+def test_nothing_of_a_draft_or_a_hidden_mod_is_shared(site):
     # C-PAGE-85, C-PRO-2
     hidden, draft = published_mod(site, title="Hidden", games=["Portal"]), new_mod(site, title="Draft")
     published_mod(site, title="Public")

@@ -8,7 +8,6 @@ import pytest
 from modhub.admin.program import Admin
 from modhub.catalogue.commands import add_game
 from modhub.content.outline import Outline
-from modhub_testing import Site
 from modhub_testing.mods import OWNER, notes_of_mod, published_mod
 from modhub_testing.mods import mod_address as api
 from modhub_testing.pages import new_visitor
@@ -16,7 +15,7 @@ from modhub_testing.pages import new_visitor
 pytestmark = pytest.mark.slow
 
 
-def test_an_empty_list_says_what_was_looked_for(site: Site) -> None:
+def test_an_empty_list_says_what_was_looked_for(site):
     # C-PAGE-20
     published_mod(site, title="Tower", games=["Portal"])
     for query, lead, way in (
@@ -29,7 +28,7 @@ def test_an_empty_list_says_what_was_looked_for(site: Site) -> None:
         assert all(part["dir"] == "auto" for part in page.select(".lead span"))
 
 
-def test_an_empty_list_suggests_games_and_invites_authors(site: Site) -> None:
+def test_an_empty_list_suggests_games_and_invites_authors(site):
     # C-PAGE-20
     for name in ("Starfall Rally", "Lantern Depths"):
         add_game(Admin(site.config), name, None, None)
@@ -46,7 +45,7 @@ def test_an_empty_list_suggests_games_and_invites_authors(site: Site) -> None:
     assert page.html.select_one(".lead").text == "There is no page 1,099; this list has 1 page."
 
 
-def test_what_is_read_of_a_link_is_in_its_name(site: Site) -> None:
+def test_what_is_read_of_a_link_is_in_its_name(site):
     base = published_mod(site, title="Base")
     mod = published_mod(site, title="Tower", requires=[base["guid"]])
     page = site.get(mod["url"])
@@ -64,12 +63,12 @@ def test_what_is_read_of_a_link_is_in_its_name(site: Site) -> None:
         ([1, 2, 3, 4, 5, 6], 1, [2, 3, 4, 5, 6, 6]),
     ],
 )
-def test_no_heading_skips_a_level(levels: list[int], below: int, shown: list[int]) -> None:
+def test_no_heading_skips_a_level(levels, below, shown):
     outline = Outline(below)
     assert [outline.level(level) for level in levels] == shown
 
 
-def test_headings_of_owners_stand_below_ours_without_gaps(site: Site) -> None:
+def test_headings_of_owners_stand_below_ours_without_gaps(site):
     mod = published_mod(site, description="<h3>A</h3><h4>B</h4><h2>C</h2><h4>D</h4>")
     note = notes_of_mod(site, mod)[0]["id"]
     site.as_account(OWNER).put_json(api(mod, "changelog", note), {"text": "<h4>E</h4>"})

@@ -4,10 +4,8 @@ import io
 
 from PIL import Image
 
-from modhub_testing import Site, Start
 
-
-def test_typed_addresses_lead_where_they_mean(start: Start) -> None:
+def test_typed_addresses_lead_where_they_mean(start):
     # C-PAGE-14, C-PAGE-1
     site = start("modhub_testing.accounts modhub_builds modhub_wiki")
     meant = {"/": "/Modhub", "/modhub": "/Modhub", "/Modhub/app": "/Modhub/App", "/Modhub/wiki": "/Modhub/Wiki"}
@@ -21,7 +19,7 @@ def test_typed_addresses_lead_where_they_mean(start: Start) -> None:
         site.get(deeper, status=404)
 
 
-def test_a_page_that_is_not_there_has_a_search(site: Site) -> None:
+def test_a_page_that_is_not_there_has_a_search(site):
     # C-PAGE-14
     page = site.get("/Modhub/nothing", status=404)
     form, *_ = page.forms.values()
@@ -31,7 +29,7 @@ def test_a_page_that_is_not_there_has_a_search(site: Site) -> None:
     assert site.get("/api/nothing", status=404).content_type == "application/json"
 
 
-def test_phones_find_their_icons(site: Site) -> None:
+def test_phones_find_their_icons(site):
     # C-PAGE-15
     page = site.get("/Modhub")
     touch = page.html.find("link", rel="apple-touch-icon")["href"]

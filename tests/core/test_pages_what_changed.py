@@ -1,14 +1,12 @@
 """What changed: typed with an upload and for an entry, folded where nobody says it, and shown where readers look."""
 
-from typing import Any
-
 import pytest
 
 from modhub.base.errors import invalid
 from modhub.catalogue.models import NoteSource
 from modhub.catalogue.owning import services
 from modhub.catalogue.pages.versions import propose_version
-from modhub_testing import Site, stored_files
+from modhub_testing import stored_files
 from modhub_testing.mods import (
     OWNER,
     hide_mod,
@@ -26,11 +24,11 @@ MARKDOWN = "## Fixed\n\n- a **b**\n- c"
 WORDS = "Zebra crossing"
 
 
-def here(mod: Any) -> str:
+def here(mod):
     return f"/Modhub/mine/{mod['id']}"
 
 
-def release(author: Site, mod: Any, version: str, text: str, chosen: str = "") -> Any:
+def release(author, mod, version, text, chosen=""):
     """Send a version with what changed by its form."""
     page = author.get(here(mod))
     return send_file_by_form(
@@ -38,18 +36,18 @@ def release(author: Site, mod: Any, version: str, text: str, chosen: str = "") -
     )
 
 
-def entry_form(author: Site, mod: Any, note: Any) -> Any:
+def entry_form(author, mod, note):
     return workshop_form(author, f"{here(mod)}/changelog/{note['id']}")
 
 
-def write(author: Site, mod: Any, text: str, chosen: str = "") -> Any:
+def write(author, mod, text, chosen=""):
     """Write what is new in the newest version of a published mod."""
     form = entry_form(author, mod, notes_of_mod(author, mod)[0])
     form["text"], form["format"] = text, chosen
     return form.submit(status=303)
 
 
-def changes_on(page: Any) -> list[str]:
+def changes_on(page):
     """What the cards of a page say that is new, whether or not a script has shown it yet."""
     return [line.select_one("span").text for line in page.html.select(".card .changes")]
 
@@ -62,7 +60,7 @@ def changes_on(page: Any) -> list[str]:
         ("<p>a</p><script>x</script>", "html", "<p>a</p>"),
     ],
 )
-def test_an_upload_says_what_changed_at_once(site: Site, author: Site, text: str, chosen: str, stored: str) -> None:
+def test_an_upload_says_what_changed_at_once(site, author, text, chosen, stored):
     # C-PAGE-70, C-PAGE-71
     mod = published_mod(site, version="1")
     assert messages_on(release(author, mod, "2", text, chosen).follow())[0] == "version"
@@ -76,13 +74,11 @@ def test_an_upload_says_what_changed_at_once(site: Site, author: Site, text: str
     assert form["format"].value == ("" if chosen == "html" else chosen)
 
 
-def test_a_version_and_its_words_are_stored_together_or_not_at_all(
-    site: Site, author: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_version_and_its_words_are_stored_together_or_not_at_all(site, author, monkeypatch):
     # C-PAGE-70
     mod = published_mod(site, version="1")
 
-    def fail(*_arguments: Any, **_options: Any) -> None:
+    def fail(*_arguments, **_options):
         raise invalid("The words were refused.")
 
     with monkeypatch.context() as patch:
@@ -93,7 +89,7 @@ def test_a_version_and_its_words_are_stored_together_or_not_at_all(
     assert len(stored_files(site)) == 1
 
 
-def test_the_preview_of_an_upload_saves_nothing(site: Site, author: Site) -> None:
+def test_the_preview_of_an_upload_saves_nothing(site, author):
     # C-PAGE-70
     mod = published_mod(site, version="1")
     form = workshop_form(author, f"{here(mod)}/code")
@@ -107,7 +103,7 @@ def test_the_preview_of_an_upload_saves_nothing(site: Site, author: Site) -> Non
     new_visitor(site, 8).post(f"{here(mod)}/what-changed", fields, status=404)
 
 
-def test_an_entry_takes_every_format_and_shows_what_was_typed(site: Site, author: Site) -> None:
+def test_an_entry_takes_every_format_and_shows_what_was_typed(site, author):
     # C-PAGE-71
     mod = published_mod(site)
     (note,) = notes_of_mod(site, mod)
@@ -127,7 +123,7 @@ def test_an_entry_takes_every_format_and_shows_what_was_typed(site: Site, author
     assert site.count_rows(NoteSource) == 0
 
 
-def test_sources_go_with_their_mod(site: Site, author: Site) -> None:
+def test_sources_go_with_their_mod(site, author):
     # C-PAGE-71
     mod = published_mod(site)
     release(author, mod, "2", PLAIN)
@@ -148,12 +144,12 @@ def test_sources_go_with_their_mod(site: Site, author: Site) -> None:
         ("९", set(), ""),
     ],
 )
-def test_the_next_version_is_proposed(current: str, used: set[str], proposed: str) -> None:
+def test_the_next_version_is_proposed(current, used, proposed):
     # C-PAGE-72
     assert propose_version(current, used) == proposed
 
 
-def test_a_published_mod_begins_with_a_new_version(site: Site, author: Site) -> None:
+def test_a_published_mod_begins_with_a_new_version(site, author):
     # C-PAGE-72
     mod = published_mod(site, version="3.1")
     upload_asset(site, mod, "code", version="3.2")
@@ -169,14 +165,14 @@ def test_a_published_mod_begins_with_a_new_version(site: Site, author: Site) -> 
     assert site.get(mod_address(mod)).json["version"] == "3.1.10"
 
 
-def current(page: Any) -> str:
+def current(page):
     (link,) = page.html.select("nav:is(.steps, .tabs) a[aria-current]")
     part = link["href"].rpartition("=")[2]
     assert page.html.find(id="more" if part == "publish" else part).name == "h2"
     return str(part)
 
 
-def test_the_parts_have_addresses_and_forms_return_to_theirs(site: Site, author: Site) -> None:
+def test_the_parts_have_addresses_and_forms_return_to_theirs(site, author):
     # C-PAGE-25
     mod = new_mod(site, description="x")
     address = here(mod)
@@ -197,7 +193,7 @@ def test_the_parts_have_addresses_and_forms_return_to_theirs(site: Site, author:
     assert current(workshop_form(author, f"{address}/delete").submit(status=400)) == "publish"
 
 
-def test_entries_that_say_nothing_are_one_line_in_their_place(site: Site, author: Site) -> None:
+def test_entries_that_say_nothing_are_one_line_in_their_place(site, author):
     # C-PAGE-73
     mod = published_mod(site, version="1")
     for version, text in (("2", ""), ("3", "Three"), ("4", ""), ("5", ""), ("6", "")):
@@ -209,7 +205,7 @@ def test_entries_that_say_nothing_are_one_line_in_their_place(site: Site, author
     assert all(page.html.find(id=f"note-{note_id}") is not None for note_id in ids.values())
 
 
-def test_my_mods_remind_of_what_nobody_has_said(site: Site, author: Site) -> None:
+def test_my_mods_remind_of_what_nobody_has_said(site, author):
     # C-PAGE-74
     told, untold = published_mod(site, version="3.1"), published_mod(site, version="3.1<")
     write(author, told, "Said")
@@ -224,7 +220,7 @@ def test_my_mods_remind_of_what_nobody_has_said(site: Site, author: Site) -> Non
     assert "entry=" not in author.get("/Modhub/mine").text
 
 
-def test_cards_carry_what_the_current_version_says(site: Site, author: Site) -> None:
+def test_cards_carry_what_the_current_version_says(site, author):
     # C-PAGE-75
     mod = published_mod(site, version="1", games=["Portal"])
     assert changes_on(site.get("/Modhub")) == []
@@ -239,7 +235,7 @@ def test_cards_carry_what_the_current_version_says(site: Site, author: Site) -> 
     assert changes_on(site.get("/Modhub")) == []
 
 
-def test_words_are_nowhere_when_a_mod_is_not_public(site: Site, author: Site) -> None:
+def test_words_are_nowhere_when_a_mod_is_not_public(site, author):
     # C-PAGE-75, C-READ-1: a draft's and a hidden mod's words are nobody's but the owner's.
     draft = new_mod(site)
     send_file_by_form(author.get(here(draft)), "code", "a.zip", b"x", version="1", text="Of a draft")
@@ -259,7 +255,7 @@ def test_words_are_nowhere_when_a_mod_is_not_public(site: Site, author: Site) ->
         assert WORDS not in site.get(address).text, address
 
 
-def test_a_version_with_words_is_one_change_of_files(site: Site, author: Site) -> None:
+def test_a_version_with_words_is_one_change_of_files(site, author):
     # C-PAGE-70, C-SYNC-25: the edit in the same transaction does not hide that the file is another one.
     mod = published_mod(site, version="1")
     with site.databases.readonly_session() as session:

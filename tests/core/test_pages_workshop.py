@@ -1,7 +1,5 @@
 """The workshop: a mod from draft to deletion with forms alone, and rejected forms."""
 
-from typing import Any
-
 import pytest
 from transaction.interfaces import TransientError
 
@@ -10,7 +8,7 @@ from modhub.blobs import BlobStore
 from modhub.catalogue.owning.reads import read_mod, read_notes, read_own_image
 from modhub.catalogue.pages import workshop_files
 from modhub.content import limits
-from modhub_testing import Site, Start, stored_files
+from modhub_testing import stored_files
 from modhub_testing.mods import OWNER, notes_of_mod, published_mod, upload_asset
 from modhub_testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form, workshop_form
 
@@ -21,14 +19,14 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
 
 
 @pytest.fixture
-def draft(author: Site) -> Any:
+def draft(author):
     """The workshop page of a new draft."""
     games = "Portal\r\n\r\n portal \r\nQuake"
     return make_mod_by_form(author, title="My <mod>", description="<p>Hello</p>", games=games, requires=ABSENT)
 
 
 @pytest.fixture
-def filled(draft: Any) -> Any:
+def filled(draft):
     """The same page when a code file and an image have been sent by its forms."""
     page = send_file_by_form(draft, "code", "my mod.zip", b"the code" * 1000, version=" 1.0 ").follow()
     assert messages_on(page) == ["code"]
@@ -36,16 +34,16 @@ def filled(draft: Any) -> Any:
 
 
 @pytest.fixture
-def published(draft: Any, filled: Any) -> Any:
+def published(draft, filled):
     """The same page when the draft has been published by its form."""
     return workshop_form(filled.test_app, f"{draft.request.path}/publish").submit(status=303).follow()
 
 
-def number_of(draft: Any) -> str:
+def number_of(draft):
     return str(draft.request.path.rpartition("/")[2])
 
 
-def test_what_is_published_by_form_is_what_was_typed_and_sent(site: Site, draft: Any, published: Any) -> None:
+def test_what_is_published_by_form_is_what_was_typed_and_sent(site, draft, published):
     # C-PAGE-2, C-PAGE-6, C-PAGE-11
     number = number_of(draft)
     shown = site.get(f"/api/modhub/{number}").json
@@ -56,7 +54,7 @@ def test_what_is_published_by_form_is_what_was_typed_and_sent(site: Site, draft:
     assert "publish" not in {form.action.rpartition("/")[2] for form in published.forms.values()}
 
 
-def test_an_error_is_shown_beside_its_field_and_the_input_is_preserved(author: Site) -> None:
+def test_an_error_is_shown_beside_its_field_and_the_input_is_preserved(author):
     new = form_at(author.get("/Modhub/mine/new"), "/Modhub/mine/new")
     new["title"], new["requires"] = "Kept", "no guid"
     page = new.submit(status=400)
@@ -75,7 +73,7 @@ def test_an_error_is_shown_beside_its_field_and_the_input_is_preserved(author: S
     assert page.html.title.text.startswith("Error: ")
 
 
-def test_refused_uploads_keep_nothing(site: Site, author: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refused_uploads_keep_nothing(site, author, monkeypatch):
     page = make_mod_by_form(author)
     ours = page.request.path
     used = send_file_by_form(page, "code", "a.zip", b"first", version="1").follow()
@@ -94,7 +92,7 @@ def test_refused_uploads_keep_nothing(site: Site, author: Site, monkeypatch: pyt
     assert "1\xa0MB in total" in full.html.find(id="image-file-error").text
     assert stored_files(site) == before
 
-    def refuse(*_: Any) -> None:
+    def refuse(*_):
         raise storage_refused()
 
     monkeypatch.setattr(site.find_service(BlobStore), "stage", refuse)
@@ -110,7 +108,7 @@ def test_refused_uploads_keep_nothing(site: Site, author: Site, monkeypatch: pyt
     assert answer.json["error"] == "storage_refused"
 
 
-def test_nobody_else_gets_in(site: Site, author: Site) -> None:
+def test_nobody_else_gets_in(site, author):
     # C-PAGE-7
     page = make_mod_by_form(author, title="Canary")
     address = page.request.path
@@ -130,7 +128,7 @@ def test_nobody_else_gets_in(site: Site, author: Site) -> None:
     author.post(f"{address}/changelog/{theirs['id']}", {"csrf_token": token, "text": "x"}, status=404)
 
 
-def test_without_accounts_there_is_no_workshop(start: Start) -> None:
+def test_without_accounts_there_is_no_workshop(start):
     # C-PAGE-12
     site = start("")
     for address in ("/Modhub/mine", "/Modhub/mine/new", "/Modhub/mine/1"):
@@ -138,10 +136,10 @@ def test_without_accounts_there_is_no_workshop(start: Start) -> None:
     assert "My mods" not in site.get("/Modhub").text
 
 
-def test_an_upload_that_is_tried_again_is_read_again(site: Site, author: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_upload_that_is_tried_again_is_read_again(site, author, monkeypatch):
     real, tries = workshop_files.uploads.store_upload, []
 
-    def once_more(*arguments: Any) -> Any:
+    def once_more(*arguments):
         tries.append(arguments)
         if len(tries) == 1:
             raise TransientError
@@ -156,7 +154,7 @@ def test_an_upload_that_is_tried_again_is_read_again(site: Site, author: Site, m
     assert len(stored_files(site)) == 1
 
 
-def test_a_mod_that_changed_hands_meanwhile_is_not_shown(site: Site) -> None:
+def test_a_mod_that_changed_hands_meanwhile_is_not_shown(site):
     """The ACL is evaluated before the row is read, so the owner in the row is checked again."""
     mod = published_mod(site)
     image = upload_asset(site, mod, "images", b"\x89PNG", content_type="image/png")["assets"][-1]

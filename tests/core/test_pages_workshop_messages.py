@@ -1,14 +1,12 @@
 """Messages of the workshop: cut text, concurrent edits, stored files, the preview."""
 
-from typing import Any
-
 import pytest
 
 from modhub.catalogue.models import AssetKind
 from modhub.catalogue.pages import workshop_files
 from modhub.content import limits
 from modhub.ui.multipart import OVERHEAD
-from modhub_testing import Site, stored_files
+from modhub_testing import stored_files
 from modhub_testing.mods import OWNER, mod_address, notes_of_mod, published_mod, upload_asset
 from modhub_testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form, workshop_form
 
@@ -18,11 +16,11 @@ ABSENT = "01234567-89ab-cdef-0123-456789abcdef"
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
 
 
-def cut_fields(page: Any) -> str:
+def cut_fields(page):
     return str(page.html.select_one(".note.good").get("data-cut", ""))
 
 
-def test_the_page_says_what_was_cut(site: Site, author: Site) -> None:
+def test_the_page_says_what_was_cut(site, author):
     page = make_mod_by_form(author, title="A", description="&" * 7000)
     assert cut_fields(page) == "description"
     page = send_file_by_form(page, "code", "a.zip", b"x", version="v" * 70).follow()
@@ -35,7 +33,7 @@ def test_the_page_says_what_was_cut(site: Site, author: Site) -> None:
     assert cut_fields(page) == ""
 
 
-def test_the_later_of_two_tabs_does_not_undo_the_earlier_unasked(site: Site, author: Site) -> None:
+def test_the_later_of_two_tabs_does_not_undo_the_earlier_unasked(site, author):
     page = make_mod_by_form(author, title="A", description="first")
     address = page.request.path
     first, second = workshop_form(author, address), workshop_form(author, address)
@@ -52,9 +50,7 @@ def test_the_later_of_two_tabs_does_not_undo_the_earlier_unasked(site: Site, aut
     assert page.html.find(id="description").text.strip() == "from two"
 
 
-def test_what_the_server_did_not_read_is_in_the_browser(
-    site: Site, author: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_server_did_not_read_is_in_the_browser(site, author, monkeypatch):
     monkeypatch.setitem(workshop_files._BODIES, AssetKind.CODE, 10)
     page = make_mod_by_form(author)
     large = send_file_by_form(page, "code", "a.zip", bytes(OVERHEAD), version="1", text="What is new")
@@ -67,7 +63,7 @@ def test_what_the_server_did_not_read_is_in_the_browser(
     assert large.html.find(id="changes").text.strip() == "What is new"
 
 
-def test_images_are_sent_together_and_kept_all_or_none(site: Site, author: Site) -> None:
+def test_images_are_sent_together_and_kept_all_or_none(site, author):
     page = make_mod_by_form(author)
     form = workshop_form(author, f"{page.request.path}/images")
     form["file"] = [(f"{n}.png", PNG + bytes([n]) * n, "image/png") for n in range(3)]
@@ -88,7 +84,7 @@ def test_images_are_sent_together_and_kept_all_or_none(site: Site, author: Site)
         assert messages_on(form.submit(status=303).follow()) == [code]
 
 
-def test_the_preview_shows_what_the_page_will_show(site: Site, author: Site) -> None:
+def test_the_preview_shows_what_the_page_will_show(site, author):
     page = make_mod_by_form(author)
     address = page.request.path
     mod = {"id": address.rpartition("/")[2]}
@@ -108,7 +104,7 @@ def test_the_preview_shows_what_the_page_will_show(site: Site, author: Site) -> 
     assert author.get(f"{address}/preview", status=303).headers["Location"] == f"/Modhub/{mod['id']}"
 
 
-def test_the_address_of_a_form_leads_back_to_its_page(site: Site, author: Site) -> None:
+def test_the_address_of_a_form_leads_back_to_its_page(site, author):
     mod = published_mod(site)
     (note,) = notes_of_mod(site, mod)
     here = f"/Modhub/mine/{mod['id']}"
@@ -122,7 +118,7 @@ def test_the_address_of_a_form_leads_back_to_its_page(site: Site, author: Site) 
         assert "login" in new_visitor(site).get(f"{here}/{tail}", status=303).headers["Location"]
 
 
-def test_the_steps_say_what_is_done_and_what_is_left(site: Site, author: Site) -> None:
+def test_the_steps_say_what_is_done_and_what_is_left(site, author):
     # C-PAGE-25
     page = make_mod_by_form(author, title="Steps")
     address = page.request.path
@@ -151,7 +147,7 @@ def test_the_steps_say_what_is_done_and_what_is_left(site: Site, author: Site) -
     assert [tab.contents[0] for tab in page.html.select(".tabs a:has(.hidden)")] == ["Changelog"]
 
 
-def test_the_publish_box_sums_up_what_becomes_public(site: Site, author: Site) -> None:
+def test_the_publish_box_sums_up_what_becomes_public(site, author):
     # C-PAGE-26
     needed = published_mod(site, title="Needed")
     page = make_mod_by_form(author, title="Sum", games="Portal", requires=f"{needed['guid']}\n{ABSENT}")

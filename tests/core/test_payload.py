@@ -2,7 +2,7 @@
 
 import io
 import threading
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 import pytest
@@ -40,24 +40,24 @@ class Bounded(msgspec.Struct):
     table: dict[str, int] | UnsetType | None = UNSET
 
 
-def post(body: bytes, **environ: Any) -> Any:
+def post(body, **environ):
     return Request.blank("/", environ, method="POST", body=body)
 
 
-def judged(body: bytes) -> Sample | ApiError:
+def judged(body):
     try:
         return payload.read_json(post(body), Sample)
     except ApiError as refused:
         return refused
 
 
-def refusal(body: bytes, model: type[msgspec.Struct] = Sample) -> ApiError:
+def refusal(body, model=Sample):
     with pytest.raises(ApiError) as caught:
         payload.read_json(post(body), model)
     return caught.value
 
 
-def test_a_body_becomes_its_model() -> None:
+def test_a_body_becomes_its_model():
     # C-ERR-13
     sample = payload.read_json(post('{"title":"é\\u0000\\ud83d\\ude00","voteValue":-1,"x":[{}]}'.encode()), Sample)
     assert (sample.title, sample.vote_value, sample.games, sample.count) == ("é\0😀", -1, UNSET, None)
@@ -66,13 +66,13 @@ def test_a_body_becomes_its_model() -> None:
 @pytest.mark.parametrize(
     "kind", [None, "text/plain", "application/json; charset=utf-7", "x\xe9", "multipart/form-data"]
 )
-def test_the_content_type_does_not_matter(kind: str | None) -> None:
+def test_the_content_type_does_not_matter(kind):
     # C-ERR-14
     request = post(b' {"title":"x"}\n', **({} if kind is None else {"CONTENT_TYPE": kind}))
     assert payload.read_json(request, Sample).title == "x"
 
 
-def test_null_means_not_sent() -> None:
+def test_null_means_not_sent():
     # C-ERR-13
     body = b'{"title":"x","description":null,"games":null,"voteValue":null,"count":null,"flag":null,"tags":null}'
     assert payload.read_json(post(body), Sample) == Sample("x")
@@ -88,7 +88,7 @@ def test_null_means_not_sent() -> None:
         (b'{"title":[{"a":"]"}],"\\u0074itle":"b"}', "b"),
     ],
 )
-def test_the_last_of_doubled_fields_counts(body: bytes, title: str) -> None:
+def test_the_last_of_doubled_fields_counts(body, title):
     # C-ERR-13
     assert payload.read_json(post(body), Sample).title == title
     assert refusal(b'{"title":"b","title":1}').message == "The field title must be a string."
@@ -129,13 +129,13 @@ TOO_DEEP = "The JSON in the body nests deeper than 64 levels."
         (b'{"title":"x","y":' + b"[" * 64 + b"]" * 64 + b"}", TOO_DEEP),
     ],
 )
-def test_a_bad_body_is_400_with_a_sentence(body: bytes, sentence: str) -> None:
+def test_a_bad_body_is_400_with_a_sentence(body, sentence):
     # C-ERR-10, C-ERR-11, T-D4
     refused = refusal(body)
     assert (refused.status, refused.message) == (400, sentence)
 
 
-def test_nested_fields_are_named() -> None:
+def test_nested_fields_are_named():
     assert refusal(b'{"item":{"text":1}}', Bounded).message == "The field item, field text, must be a string."
     assert (
         refusal(b'{"items":[{},{"text":1}]}', Bounded).message
@@ -146,13 +146,13 @@ def test_nested_fields_are_named() -> None:
 
 @given(body=st.binary(max_size=60) | st.text('{}[]",:\\u0d8titlegamsnN1e-+. \x00é', max_size=60).map(str.encode))
 @settings(deadline=None, max_examples=300)
-def test_no_bytes_give_anything_but_the_model_or_400(body: bytes) -> None:
+def test_no_bytes_give_anything_but_the_model_or_400(body):
     for candidate in (body, b'{"title":' + body + b"}", b'{"title":"x","games":' + body + b"}"):
         outcome = judged(candidate)
         assert isinstance(outcome, Sample) or outcome.status == 400
 
 
-def test_json_over_8_mb_is_413() -> None:
+def test_json_over_8_mb_is_413():
     # C-ERR-12
     whole = b'{"title":"' + b"x" * (limits.JSON_BODY - 12) + b'"}'
     assert len(whole) == 8 * 1024 * 1024
@@ -161,8 +161,8 @@ def test_json_over_8_mb_is_413() -> None:
     assert (refused.status, refused.extra) == (413, {"limitBytes": 8 * 1024 * 1024})
 
 
-def test_a_body_is_counted_as_it_arrives() -> None:
-    def chunked(size: int) -> Any:
+def test_a_body_is_counted_as_it_arrives():
+    def chunked(size):
         request = Request.blank("/", method="POST")
         request.environ.update({"wsgi.input": io.BytesIO(b"x" * size), "wsgi.input_terminated": True})
         request.environ.pop("CONTENT_LENGTH", None)
@@ -174,7 +174,7 @@ def test_a_body_is_counted_as_it_arrives() -> None:
     assert (caught.value.status, caught.value.extra) == (413, {"limitBytes": 1_000_000})
 
 
-def test_a_length_over_the_limit_is_413_before_anything_is_read() -> None:
+def test_a_length_over_the_limit_is_413_before_anything_is_read():
     request = post(b"x", CONTENT_LENGTH="100")
     request.environ["CONTENT_LENGTH"] = "100"
     with pytest.raises(ApiError) as caught:
@@ -184,7 +184,7 @@ def test_a_length_over_the_limit_is_413_before_anything_is_read() -> None:
 
 
 @pytest.mark.parametrize(("length", "body"), [("10", b"short"), ("-1", b"short")])
-def test_a_body_that_is_not_as_long_as_it_says_is_400(length: str, body: bytes) -> None:
+def test_a_body_that_is_not_as_long_as_it_says_is_400(length, body):
     request = Request.blank("/", method="POST")
     request.environ.update({"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": length})
     with pytest.raises(ApiError) as caught:
@@ -193,7 +193,7 @@ def test_a_body_that_is_not_as_long_as_it_says_is_400(length: str, body: bytes) 
 
 
 @pytest.mark.parametrize("length", [None, "", "0", "x"])
-def test_no_body_is_an_empty_body(length: str | None) -> None:
+def test_no_body_is_an_empty_body(length):
     request = Request.blank("/", method="POST")
     request.environ.update({"wsgi.input": io.BytesIO(b"the next request")})
     request.environ.pop("CONTENT_LENGTH", None)
@@ -212,7 +212,7 @@ def test_no_body_is_an_empty_body(length: str | None) -> None:
         ({"HTTP_CONTENT_ENCODING": "identity, gzip"}, 400, {}),
     ],
 )
-def test_what_the_server_left_is_obeyed(left: dict[str, Any], status: int, extra: dict[str, object]) -> None:
+def test_what_the_server_left_is_obeyed(left, status, extra):
     for read in (payload.body_stream, payload.read_body, payload.read_text):
         with pytest.raises(ApiError) as caught:
             read(post(b"{}", **left), 1000)
@@ -223,7 +223,7 @@ def test_what_the_server_left_is_obeyed(left: dict[str, Any], status: int, extra
 
 
 @pytest.mark.parametrize("state", [{}, {payload.STATE: payload.EXPECTED}, {payload.LIMIT_EXCEEDED: 10}])
-def test_a_form_where_a_file_should_be_is_refused_before_it_is_awaited(state: dict[str, Any]) -> None:
+def test_a_form_where_a_file_should_be_is_refused_before_it_is_awaited(state):
     environ = {"CONTENT_TYPE": "multipart/form-data; boundary=B", **state}
     for read in (payload.raw_stream, payload.read_text):
         with pytest.raises(ApiError) as caught:
@@ -232,7 +232,7 @@ def test_a_form_where_a_file_should_be_is_refused_before_it_is_awaited(state: di
         assert "the file itself" in caught.value.message
 
 
-def test_text_is_utf8() -> None:
+def test_text_is_utf8():
     assert payload.read_text(post("é\r\n\0".encode()), 10) == "é\r\n\0"
     assert payload.read_text(post(b"\xef\xbb\xbfx"), 10) == "x"
     assert payload.read_text(post(b""), 10) == ""
@@ -254,18 +254,16 @@ def test_text_is_utf8() -> None:
         ("q=%00%ED%A0%80", "\0\ufffd\ufffd\ufffd"),
     ],
 )
-def test_a_query_parameter(sent: str, value: str | None) -> None:
+def test_a_query_parameter(sent, value):
     assert payload.query(Request.blank("/", {"QUERY_STRING": sent}), "q") == value
 
 
-def test_large_bodies_are_judged_one_after_the_other_and_small_ones_beside_them(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    going: list[int] = []
-    most: list[int] = []
+def test_large_bodies_are_judged_one_after_the_other_and_small_ones_beside_them(monkeypatch):
+    going = []
+    most = []
     small_done, decode = threading.Event(), payload.decode
 
-    def watched(body: bytes, model: type[Sample]) -> Sample:
+    def watched(body, model):
         if len(body) > 1000:
             going.append(1)
             most.append(len(going))

@@ -4,7 +4,6 @@ import io
 import re
 import threading
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from PIL import Image
@@ -20,7 +19,7 @@ from modhub.catalogue.pictures.maker import LEASE, MAX_ATTEMPTS, PictureMaker
 from modhub.catalogue.pictures.models import PictureFile, PictureSet, PictureTask
 from modhub.catalogue.pictures.services import forget_deleted_images, picture_damage
 from modhub.db import now
-from modhub_testing import Site, stored_files
+from modhub_testing import stored_files
 from modhub_testing.mods import (
     OWNER,
     hide_mod,
@@ -36,7 +35,7 @@ from modhub_testing.pages import new_visitor
 pytestmark = pytest.mark.slow
 
 
-def photograph() -> bytes:
+def photograph():
     file = io.BytesIO()
     Image.radial_gradient("L").resize((900, 500)).convert("RGB").save(file, "JPEG")
     return file.getvalue()
@@ -45,23 +44,23 @@ def photograph() -> bytes:
 PHOTOGRAPH = photograph()
 
 
-def add_image(site: Site, mod: dict[str, Any], content: bytes = PHOTOGRAPH, content_type: str = "image/jpeg") -> Any:
+def add_image(site, mod, content=PHOTOGRAPH, content_type="image/jpeg"):
     """Upload an image and return its document."""
     return upload_asset(site, mod, "images", content, content_type=content_type, name="shot.jpg")["assets"][-1]
 
 
-def worker_of(site: Site, decoder: Any = None) -> PictureMaker:
+def worker_of(site, decoder=None):
     return PictureMaker(site.databases, site.find_service(BlobStore), decoder)
 
 
-def work_off(site: Site) -> int:
+def work_off(site):
     worker, count = worker_of(site), 0
     while worker.make_next():
         count += 1
     return count
 
 
-def sources(page: Any, selector: str) -> list[str]:
+def sources(page, selector):
     """The addresses of all sizes of the first image, as the page names them."""
     image = page.html.select_one(selector)
     both = [image["srcset"], image.find_parent("picture").find("source")["srcset"]]
@@ -71,11 +70,11 @@ def sources(page: Any, selector: str) -> list[str]:
 class FakeDecoder(Decoder):
     """Returns one tiny picture, or raises ``error``; calls ``meanwhile`` first."""
 
-    def __init__(self, error: Exception | None = None, meanwhile: Any = None) -> None:
+    def __init__(self, error=None, meanwhile=None):
         super().__init__()
         self.error, self.meanwhile, self.calls = error, meanwhile, 0
 
-    def decode(self, source: Any, beat: Any) -> DerivedPictures:
+    def decode(self, source, beat):
         self.calls += 1
         if self.meanwhile is not None:
             self.meanwhile()
@@ -85,7 +84,7 @@ class FakeDecoder(Decoder):
 
 
 @pytest.mark.process
-def test_pictures_answer_as_their_image_does(site: Site) -> None:
+def test_pictures_answer_as_their_image_does(site):
     # C-PIC-1, C-PIC-2, C-PIC-3, C-PIC-4
     mod = new_mod(site)
     upload_asset(site, mod, "code", version="1")
@@ -134,7 +133,7 @@ def test_pictures_answer_as_their_image_does(site: Site) -> None:
     assert stored_files(site) == []
 
 
-def card_source(site: Site) -> str | None:
+def card_source(site):
     """The address that the card of the only mod names; None for a tile."""
     image = site.get("/Modhub").html.select_one(".card .picture > img, .card picture > img")
     return image and image["src"]
@@ -151,7 +150,7 @@ def card_source(site: Site) -> str | None:
     ],
     ids=["unnamed", "cut", "svg", "text"],
 )
-def test_what_no_browser_shows_is_a_file(site: Site, content: bytes, content_type: str, first: str, later: str) -> None:
+def test_what_no_browser_shows_is_a_file(site, content, content_type, first, later):
     # C-PIC-5
     mod = published_mod(site)
     url = add_image(site, mod, content, content_type)["url"]
@@ -171,7 +170,7 @@ def test_what_no_browser_shows_is_a_file(site: Site, content: bytes, content_typ
 
 
 @pytest.mark.postgres
-def test_an_image_that_is_deleted_meanwhile_leaves_nothing(site: Site) -> None:
+def test_an_image_that_is_deleted_meanwhile_leaves_nothing(site):
     # C-PIC-2
     mod = published_mod(site)
     number = add_image(site, mod)["url"].rpartition("/")[2]
@@ -184,15 +183,15 @@ def test_an_image_that_is_deleted_meanwhile_leaves_nothing(site: Site) -> None:
 
 
 @pytest.mark.postgres
-def test_a_task_belongs_to_one_worker(site: Site) -> None:
+def test_a_task_belongs_to_one_worker(site):
     # C-PIC-6
     mod = published_mod(site)
     for _ in range(5):
         add_image(site, mod)
-    others: list[bool] = []
+    others = []
     decoders = [FakeDecoder() for _ in range(3)]
 
-    def work(decoder: FakeDecoder) -> None:
+    def work(decoder):
         own = worker_of(site, decoder)
         while own.make_next():
             others.append(True)
@@ -211,11 +210,11 @@ class _Killed(BaseException):
 
 
 @pytest.mark.postgres
-def test_a_killed_worker_is_succeeded(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_worker_is_succeeded(site, monkeypatch):
     # C-PIC-6
     add_image(site, published_mod(site))
 
-    def end() -> None:
+    def end():
         raise _Killed
 
     with pytest.raises(_Killed):
@@ -226,7 +225,7 @@ def test_a_killed_worker_is_succeeded(site: Site, monkeypatch: pytest.MonkeyPatc
     assert site.count_rows(PictureSet) == 1
 
 
-def test_an_image_that_ends_its_process_is_given_up(site: Site) -> None:
+def test_an_image_that_ends_its_process_is_given_up(site):
     # C-PIC-6
     add_image(site, published_mod(site))
     with site.databases.write_session.begin() as session:
@@ -238,7 +237,7 @@ def test_an_image_that_ends_its_process_is_given_up(site: Site) -> None:
         assert session.scalars(select(PictureSet.problem)).all() == [CHILD_FAILED]
 
 
-def test_a_child_that_fails_is_tried_again_and_a_store_that_fails_is_waited_for(site: Site) -> None:
+def test_a_child_that_fails_is_tried_again_and_a_store_that_fails_is_waited_for(site):
     # C-PIC-6
     add_image(site, published_mod(site))
     failing = worker_of(site, FakeDecoder(DecodingFailed(CHILD_FAILED)))
@@ -258,7 +257,7 @@ def test_a_child_that_fails_is_tried_again_and_a_store_that_fails_is_waited_for(
 
 
 @pytest.mark.postgres
-def test_missing_pictures_and_those_of_no_image_are_damage(site: Site) -> None:
+def test_missing_pictures_and_those_of_no_image_are_damage(site):
     # C-PIC-7
     number = int(add_image(site, published_mod(site))["url"].rpartition("/")[2])
     assert worker_of(site, FakeDecoder()).make_next()
@@ -274,7 +273,7 @@ def test_missing_pictures_and_those_of_no_image_are_damage(site: Site) -> None:
         assert list(picture_damage(session)) == []
 
 
-def test_a_picture_by_its_width_alone(site: Site) -> None:
+def test_a_picture_by_its_width_alone(site):
     # C-PIC-24
     mod = published_mod(site)
     image = add_image(site, mod)
@@ -293,7 +292,7 @@ def test_a_picture_by_its_width_alone(site: Site) -> None:
     assert site.get(f"{address}/1280", headers={"Accept": "image/webp"}).body == site.get(original).body
 
 
-def test_there_is_no_picture_of_another_size_and_of_no_image(site: Site) -> None:
+def test_there_is_no_picture_of_another_size_and_of_no_image(site):
     # C-PIC-24
     mod = published_mod(site)
     address = add_image(site, mod)["url"].replace("/file/", "/picture/")

@@ -6,8 +6,6 @@ import json
 import socket
 import struct
 import zlib
-from pathlib import Path
-from typing import Any
 
 import pytest
 from PIL import Image, ImageCms
@@ -28,35 +26,35 @@ pytestmark = pytest.mark.slow
 RED, BLUE = (220, 30, 30), (30, 30, 220)
 
 
-def encoded(image: Image.Image, kind: str = "PNG", **more: Any) -> bytes:
+def encoded(image, kind="PNG", **more):
     file = io.BytesIO()
     image.save(file, kind, **more)
     return file.getvalue()
 
 
-def halves(size: tuple[int, int], mode: str = "RGB") -> Image.Image:
+def halves(size, mode="RGB"):
     """Red on the left, blue on the right."""
     image = Image.new("RGB", size, RED)
     image.paste(BLUE, (size[0] // 2, 0, *size))
     return image.convert(mode)
 
 
-def decoded(content: bytes) -> tuple[dict[str, Any], list[Image.Image]]:
+def decoded(content):
     head, files = decoder.decode_stream(io.BytesIO(content))
     return head, [Image.open(io.BytesIO(file)) for file in files]
 
 
-def is_like(image: Image.Image, place: tuple[float, float], color: tuple[int, int, int], distance: int = 40) -> bool:
+def is_like(image, place, color, distance=40):
     at = (int(place[0] * image.width), int(place[1] * image.height))
     pixel = image.convert("RGB").getpixel(at)
     assert isinstance(pixel, tuple)
     return all(abs(channel - expected) <= distance for channel, expected in zip(pixel, color, strict=True))
 
 
-def png_of(width: int, height: int) -> bytes:
+def png_of(width, height):
     """The smallest PNG that claims this size; its pixels are a few bytes that would unpack to gigabytes."""
 
-    def chunk(name: bytes, content: bytes) -> bytes:
+    def chunk(name, content):
         return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
 
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
@@ -74,7 +72,7 @@ def png_of(width: int, height: int) -> bytes:
         ((60, 9000), [[60, 34]]),
     ],
 )
-def test_sizes_are_never_larger_than_the_image(size: tuple[int, int], sizes: list[list[int]]) -> None:
+def test_sizes_are_never_larger_than_the_image(size, sizes):
     head, pictures = decoded(encoded(halves(size)))
     assert head["size"] == list(size)
     assert [list(made) for made in head["sizes"]] == sizes
@@ -82,7 +80,7 @@ def test_sizes_are_never_larger_than_the_image(size: tuple[int, int], sizes: lis
     assert [picture.format for picture in pictures] == ["WEBP", "JPEG"] * len(sizes)
 
 
-def test_colours_of_print_are_kept() -> None:
+def test_colours_of_print_are_kept():
     _, pictures = decoded(encoded(halves((800, 450), "CMYK"), "JPEG", quality=95))
     assert len(pictures) == 6
     for picture in pictures:
@@ -90,7 +88,7 @@ def test_colours_of_print_are_kept() -> None:
         assert is_like(picture, (0.8, 0.5), BLUE)
 
 
-def profile_of() -> bytes:
+def profile_of():
     """Of a screen whose red is our blue."""
     content = bytearray(ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes())
     tags = {bytes(content[at : at + 4]): at for at in range(132, 132 + 12 * content[131], 12)}
@@ -98,7 +96,7 @@ def profile_of() -> bytes:
     return bytes(content)
 
 
-def see_through(mode: str) -> Image.Image:
+def see_through(mode):
     """Red on the left, and nothing to see on the right."""
     image = Image.new("RGBA", (400, 200), (*RED, 255))
     image.paste((*BLUE, 0), (200, 0, 400, 200))
@@ -115,9 +113,7 @@ def see_through(mode: str) -> Image.Image:
     ],
     ids=["rgb", "rgb-trns", "palette-trns", "rgba"],
 )
-def test_a_profile_changes_colours_and_keeps_what_is_transparent(
-    image: Image.Image, kind: str, more: dict[str, Any]
-) -> None:
+def test_a_profile_changes_colours_and_keeps_what_is_transparent(image, kind, more):
     is_transparent = image.mode == "RGBA" or bool(more)
     if more.get("transparency") == b"see":
         index = image.getpixel((300, 100))
@@ -132,7 +128,7 @@ def test_a_profile_changes_colours_and_keeps_what_is_transparent(
         assert is_like(shown, (0.8, 0.5), RED)
 
 
-def test_a_camera_on_its_side_is_upright_and_says_nothing_of_its_place() -> None:
+def test_a_camera_on_its_side_is_upright_and_says_nothing_of_its_place():
     # T-A10
     exif = Image.Exif()
     exif[0x0112] = 6
@@ -146,13 +142,13 @@ def test_a_camera_on_its_side_is_upright_and_says_nothing_of_its_place() -> None
     assert not {"comment", "xmp", "exif"} & {name for picture in pictures for name in picture.info}
 
 
-def test_sixteen_bits_of_grey_are_not_white() -> None:
+def test_sixteen_bits_of_grey_are_not_white():
     image = Image.new("I;16", (5200, 2900), 32768)
     _, pictures = decoded(encoded(image))
     assert is_like(pictures[0], (0.5, 0.5), (128, 128, 128), 10)
 
 
-def test_noise_weighs_little() -> None:
+def test_noise_weighs_little():
     # Twenty cards are to weigh less than a megabyte, whatever the photographs show.
     noise = Image.merge("RGB", [Image.effect_noise((2560, 1440), 60) for _ in range(3)])
     head, pictures = decoded(encoded(noise, "JPEG", quality=88))
@@ -184,19 +180,19 @@ def test_noise_weighs_little() -> None:
         "short of pixels",
     ],
 )
-def test_what_cannot_be_decoded_has_a_reason(content: bytes, problem: str) -> None:
+def test_what_cannot_be_decoded_has_a_reason(content, problem):
     # T-A10
     assert decoder.decode_stream(io.BytesIO(content)) == ({"problem": problem}, [])
 
 
-def program(tmp_path: Path, source: str) -> Path:
+def program(tmp_path, source):
     file = tmp_path / "program.py"
     file.write_text(source, "utf-8")
     return file
 
 
 @pytest.mark.process
-def test_the_child_is_given_the_image_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_child_is_given_the_image_alone(tmp_path, monkeypatch):
     # T-A10
     monkeypatch.setenv("MODHUB_SECRET", "of the service")
     report = tmp_path / "report"
@@ -268,7 +264,7 @@ print(json.dumps([before, reached(), missed]))
 
 
 @pytest.mark.process
-def test_an_image_that_takes_the_decoder_over_reaches_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_image_that_takes_the_decoder_over_reaches_nothing(tmp_path, monkeypatch):
     # T-A10b
     written = list[bytes]()
     monkeypatch.setattr(child, "check_output", written.append)
@@ -292,7 +288,7 @@ def test_an_image_that_takes_the_decoder_over_reaches_nothing(tmp_path: Path, mo
 
 @pytest.mark.process
 @pytest.mark.parametrize("kind", FORMATS)
-def test_every_format_is_decoded_by_a_program_that_can_open_nothing(kind: str) -> None:
+def test_every_format_is_decoded_by_a_program_that_can_open_nothing(kind):
     # T-A10b
     exif = Image.Exif()
     exif[0x0112] = 6
@@ -302,7 +298,7 @@ def test_every_format_is_decoded_by_a_program_that_can_open_nothing(kind: str) -
 
 
 @pytest.mark.process
-def test_what_no_browser_shows_is_told_by_a_program_that_can_open_nothing() -> None:
+def test_what_no_browser_shows_is_told_by_a_program_that_can_open_nothing():
     # T-A10b
     with pytest.raises(DecodingFailed) as caught:
         Decoder().decode(io.BytesIO(b"P6 1 1 255 xxx"), print)
@@ -325,7 +321,7 @@ decoder["set_limits"]()
         "import os; os.abort()",
     ],
 )
-def test_a_child_beyond_its_limits_fails_alone(tmp_path: Path, act: str) -> None:
+def test_a_child_beyond_its_limits_fails_alone(tmp_path, act):
     # T-A10
     with pytest.raises(DecodingFailed) as caught:
         Decoder(program(tmp_path, f'{LIMITED}\n{act}\nprint(\'{{"problem": "damaged"}}\')')).decode(
@@ -335,20 +331,20 @@ def test_a_child_beyond_its_limits_fails_alone(tmp_path: Path, act: str) -> None
 
 
 @pytest.mark.process
-def test_a_child_that_hangs_is_ended(tmp_path: Path) -> None:
+def test_a_child_that_hangs_is_ended(tmp_path):
     # T-A10
     with pytest.raises(DecodingFailed) as caught:
         Decoder(program(tmp_path, "import time; time.sleep(300)"), seconds=0.5).decode(io.BytesIO(b"x"), print)
     assert caught.value.problem == CHILD_FAILED
 
 
-def output(content: bytes = b"\xff\xd8\xff" + b"x" * 9, **head: Any) -> bytes:
+def output(content=b"\xff\xd8\xff" + b"x" * 9, **head):
     webp = b"RIFF\0\0\0\0WEBP"
     header = {"size": [9, 9], "sizes": [[9, 9]], "lengths": [len(webp), len(content)], **head}
     return json.dumps(header).encode() + b"\n" + webp + content
 
 
-def test_output_is_believed_only_if_it_is_whole() -> None:
+def test_output_is_believed_only_if_it_is_whole():
     assert check_output(output()).sizes == [(9, 9)]
     assert check_output(output(colour="#ff00ff")).colour == "#ff00ff"
     for wrong in (
@@ -374,10 +370,10 @@ def test_output_is_believed_only_if_it_is_whole() -> None:
 
 
 @pytest.mark.process
-def test_a_long_decoding_renews_its_claim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_decoding_renews_its_claim(tmp_path, monkeypatch):
     # C-PIC-6
     monkeypatch.setattr(child, "BEAT_SECONDS", 0.05)
-    beats: list[int] = []
+    beats = []
     with pytest.raises(DecodingFailed):
         Decoder(program(tmp_path, "import time; time.sleep(1)")).decode(io.BytesIO(b"x"), lambda: beats.append(1))
     assert beats

@@ -2,7 +2,6 @@
 
 import io
 import threading
-from pathlib import Path
 
 import pytest
 from PIL import Image
@@ -11,21 +10,20 @@ from modhub.base.errors import ApiError
 from modhub.catalogue.pictures.child import Decoder
 from modhub.catalogue.pictures.squares import SquarePictures
 from modhub.plugins.services import ISquarePictures
-from modhub_testing import Site
 from tests.core.test_pictures_decoding import BLUE, RED, encoded, halves, is_like, png_of
 
 pytestmark = pytest.mark.process
 SECRET = b"52.5200N 13.4050E"
 
 
-def made_of(content: bytes, maker: ISquarePictures | None = None) -> Image.Image:
+def made_of(content, maker=None):
     picture = Image.open(io.BytesIO((maker or SquarePictures()).make(io.BytesIO(content))))
     picture.load()
     return picture
 
 
 @pytest.mark.parametrize("size", [(2000, 1000), (1, 1)])
-def test_it_is_the_middle_of_any_image(size: tuple[int, int]) -> None:
+def test_it_is_the_middle_of_any_image(size):
     # C-PRF-4
     picture = made_of(encoded(halves(size)))
     assert (picture.format, picture.size, picture.mode) == ("JPEG", (256, 256), "RGB")
@@ -34,7 +32,7 @@ def test_it_is_the_middle_of_any_image(size: tuple[int, int]) -> None:
         assert is_like(picture, (0.8, 0.5), BLUE)
 
 
-def test_nothing_of_the_file_is_left() -> None:
+def test_nothing_of_the_file_is_left():
     # C-PRF-4
     camera = Image.new("RGB", (400, 300), RED)
     exif = Image.Exif()
@@ -56,21 +54,21 @@ def test_nothing_of_the_file_is_left() -> None:
     ],
     ids=["empty", "bomb", "cut"],
 )
-def test_what_is_no_image_is_refused(content: bytes, sentence: str) -> None:
+def test_what_is_no_image_is_refused(content, sentence):
     # C-PRF-4, T-A10
     with pytest.raises(ApiError) as refused:
         SquarePictures().make(io.BytesIO(content))
     assert (refused.value.status, refused.value.message) == (400, sentence)
 
 
-def test_a_process_makes_one_at_a_time(tmp_path: Path, site: Site) -> None:
+def test_a_process_makes_one_at_a_time(tmp_path, site):
     # C-PRF-4
     slow = tmp_path / "slow.py"
     slow.write_text("import time; time.sleep(30)", "utf-8")
     maker = SquarePictures(Decoder(slow, 1.0), wait=0.1)
-    refusals: list[int] = []
+    refusals = []
 
-    def make() -> None:
+    def make():
         try:
             maker.make(io.BytesIO(b"x"))
         except ApiError as error:

@@ -1,14 +1,13 @@
 """Rules for every call and response, with all publishing features."""
 
 import re
-from typing import Any
 
 import pytest
 from PIL import Image
 
 from modhub.admin.program import Admin
 from modhub.catalogue.commands import add_game
-from modhub_testing import TEST_ACCOUNTS, Site, Start
+from modhub_testing import TEST_ACCOUNTS
 from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.reference import calls
 
@@ -23,7 +22,7 @@ MB = 1024 * 1024
 
 
 @pytest.fixture
-def filled(start: Start, tmp_path: Any) -> Site:
+def filled(start, tmp_path):
     """Something of everything: a mod with its files, a game, a build, a changelog, a page of the wiki."""
     site = start(ALL, ApiPrivateKeys=KEYS, modhub__base_url=BASE)
     mod = published_mod(site, title="Tool", games=["Portal"])
@@ -38,12 +37,12 @@ def filled(start: Start, tmp_path: Any) -> Site:
     return site
 
 
-def the_mod(site: Site) -> Any:
+def the_mod(site):
     (mod,) = site.get("/api/modhub").json["mods"]
     return mod
 
 
-def json_reads(site: Site) -> list[str]:
+def json_reads(site):
     """The addresses of JSON that anybody reads, but for votes, which say whose they are."""
     mod = mod_address(the_mod(site))
     machines = ["/api/modhub/app", "/Modhub/api/wiki", "/api/modhub/wiki", "/api/modhub/changes"]
@@ -51,14 +50,14 @@ def json_reads(site: Site) -> list[str]:
     return ["/api/modhub", "/api/modhub?q=tool", mod, f"{mod}/changelog", "/api/modhub/games", *machines]
 
 
-def downloads(site: Site) -> list[str]:
+def downloads(site):
     mod, build = the_mod(site), site.get("/api/modhub/app").json["builds"][0]
     icon = site.get("/api/modhub/games").json["games"][0]["iconUrl"]
     files = [asset["url"] for asset in mod["assets"]]
     return [mod_address(mod, "download"), *files, icon, build["url"], build["versions"][0]["url"]]
 
 
-def test_everything_published_is_read_without_an_account_a_cookie_or_a_header(filled: Site) -> None:
+def test_everything_published_is_read_without_an_account_a_cookie_or_a_header(filled):
     # C-PRO-1
     texts = ["/Modhub/api/wiki/guide", "/api/modhub/doc/wiki", mod_address(the_mod(filled), "vote")]
     pages = ["/Modhub", the_mod(filled)["url"], "/Modhub/feed", "/Modhub/App", "/Modhub/Wiki", "/Modhub/Wiki/guide"]
@@ -71,7 +70,7 @@ def test_everything_published_is_read_without_an_account_a_cookie_or_a_header(fi
         assert "Set-Cookie" not in answer.headers, address
 
 
-def test_no_address_and_no_header_has_a_version_of_the_interface(filled: Site) -> None:
+def test_no_address_and_no_header_has_a_version_of_the_interface(filled):
     # C-PRO-4
     all_calls = calls(filled)
     assert len(all_calls) > 40
@@ -80,7 +79,7 @@ def test_no_address_and_no_header_has_a_version_of_the_interface(filled: Site) -
         assert [name for name in filled.get(address).headers if "version" in name.lower()] == [], address
 
 
-def addresses_in(value: Any) -> list[str]:
+def addresses_in(value):
     """Every address in a JSON value."""
     if isinstance(value, list):
         return [address for element in value for address in addresses_in(element)]
@@ -90,7 +89,7 @@ def addresses_in(value: Any) -> list[str]:
     return own + [address for child in value.values() for address in addresses_in(child)]
 
 
-def test_addresses_in_bodies_are_relative(filled: Site) -> None:
+def test_addresses_in_bodies_are_relative(filled):
     # C-TXT-5
     answers = [filled.get(address) for address in json_reads(filled)]
     answers.append(filled.as_account(OWNER).get("/api/modhub/mine"))
@@ -102,11 +101,11 @@ def test_addresses_in_bodies_are_relative(filled: Site) -> None:
     assert len([address for answer in answers for address in addresses_in(answer.json)]) > 15
 
 
-def refusals(site: Site) -> list[tuple[int, Any, set[str]]]:
+def refusals(site):
     """(status, answer, the fields that its clause names) of a refusal of each kind."""
     own, mod = site.as_account(OWNER), the_mod(site)
     path, draft = mod_address(mod), mod_address(new_mod(site))
-    sent: list[tuple[int, Site, str, str, bytes, dict[str, str], set[str]]] = [
+    sent = [
         (400, own, "POST", "/api/modhub", b"{", {}, set()),
         (400, own, "PUT", path, b'{"requires": ["x"]}', {}, set()),
         (400, site, "POST", "/api/modhub/app/NO", b"x", AGENT, set()),
@@ -129,7 +128,7 @@ def refusals(site: Site) -> list[tuple[int, Any, set[str]]]:
     return made
 
 
-def test_every_refusal_is_a_code_and_a_sentence(filled: Site) -> None:
+def test_every_refusal_is_a_code_and_a_sentence(filled):
     # C-ERR-1, C-ERR-3
     for status, answer, extra in refusals(filled):
         where = (answer.request.method, answer.request.path)
@@ -142,7 +141,7 @@ def test_every_refusal_is_a_code_and_a_sentence(filled: Site) -> None:
 POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox"
 
 
-def test_public_json_is_revalidated_and_open_to_all(filled: Site) -> None:
+def test_public_json_is_revalidated_and_open_to_all(filled):
     # T-B8, T-H2
     for address in json_reads(filled):
         headers = filled.get(address, headers={"Cookie": f"account={OWNER}"}).headers
@@ -153,7 +152,7 @@ def test_public_json_is_revalidated_and_open_to_all(filled: Site) -> None:
         assert "Set-Cookie" not in headers, address
 
 
-def test_private_json_and_every_error_is_kept_nowhere(filled: Site) -> None:
+def test_private_json_and_every_error_is_kept_nowhere(filled):
     # T-B8, T-H3
     answers = [answer for _, answer, _ in refusals(filled)]
     answers.append(filled.as_account(OWNER).get("/api/modhub/mine", status=200))
@@ -167,7 +166,7 @@ def test_private_json_and_every_error_is_kept_nowhere(filled: Site) -> None:
         assert ("WWW-Authenticate" in answer.headers) is (answer.status_int == 401), where
 
 
-def test_every_answer_carries_what_protects_it(filled: Site) -> None:
+def test_every_answer_carries_what_protects_it(filled):
     # C-HTTP-10, T-H1
     style = filled.get("/Modhub").html.find("link", rel="stylesheet")["href"]
     pages = ["/", "/Modhub", "/Modhub/nothing", "/Modhub/mine", "/Modhub/App", "/Modhub/Wiki", "/Modhub/doc", style]

@@ -1,10 +1,7 @@
 """Callers who are refused never wait for a lock, and never take one: who may is decided by reading alone."""
 
 import time
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 import pytest
 from pyramid.security import NO_PERMISSION_REQUIRED
@@ -12,7 +9,6 @@ from sqlalchemy import text
 
 from modhub.web.request import SAFE_METHODS, is_api_path
 from modhub.web.traversal import OwnedResource, Resource
-from modhub_testing import Site, Start
 from modhub_testing.mods import insert_mods
 from modhub_testing.reference import methods_of, served_views
 from tests.people import cheap_hashes, register
@@ -31,7 +27,7 @@ on_sqlite = pytest.mark.parametrize("dialect", ["sqlite"])  # it has one lock fo
 
 
 @pytest.fixture
-def site(start: Start, guide_feature: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
+def site(start, guide_feature, monkeypatch):
     """Every feature, and that of docs/writing-a-feature.md. Mod 1 with bookmark 1 is of account 1."""
     with cheap_hashes(monkeypatch):
         site = start(FEATURES, fresh=True, modhub__lock_seconds=str(LOCK_SECONDS))
@@ -41,14 +37,14 @@ def site(start: Start, guide_feature: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return site
 
 
-def signed_in(site: Site, name: str) -> Site:
+def signed_in(site, name):
     """The site as a new account: signed in at its pages, and with a token for the API."""
     person = register(site, name)
     person.pages.extra_environ = {**site.extra_environ, "HTTP_AUTHORIZATION": f"Bearer {person.token}"}
     return person.pages
 
 
-def unsafe_calls(site: Site, complete: Callable[[str, Resource], str | None]) -> list[Call]:
+def unsafe_calls(site, complete):
     """(method, address) of all closed views that may write; ``complete`` fills an address in or leaves it out."""
     closed = set()
     for address, resource, view in served_views(site):
@@ -61,14 +57,14 @@ def unsafe_calls(site: Site, complete: Callable[[str, Resource], str | None]) ->
 
 
 @contextmanager
-def writer(site: Site) -> Iterator[None]:
+def writer(site):
     """Another connection writes."""
     with site.databases.write_session.begin() as session:
         session.execute(text("SELECT 1"))
         yield
 
 
-def refusals(caller: Site, calls: list[Call]) -> dict[Call, int]:
+def refusals(caller, calls):
     """The status of each call while another connection writes; none of them may begin a transaction that writes."""
     page = caller.get("/Modhub/account").maybe_follow()
     tokens = [form["csrf_token"].value for form in page.forms.values() if "csrf_token" in form.fields]
@@ -78,7 +74,7 @@ def refusals(caller: Site, calls: list[Call]) -> dict[Call, int]:
             started_at = time.monotonic()
             with caller.counted() as statements:
                 if is_api_path(address):
-                    sent: dict[str, Any] = {"body": b"{}", "content_type": "application/json"}
+                    sent = {"body": b"{}", "content_type": "application/json"}
                     answer = caller.request(address, method=method, **sent, expect_errors=True)
                 else:
                     answer = caller.post(address, {"csrf_token": tokens[0], "follow": "1"}, expect_errors=True)
@@ -89,7 +85,7 @@ def refusals(caller: Site, calls: list[Call]) -> dict[Call, int]:
     return statuses
 
 
-def unexpected(statuses: dict[Call, int], of_the_api: set[int]) -> dict[Call, int]:
+def unexpected(statuses, of_the_api):
     """The statuses of the API that are not ``of_the_api``, and those of pages that are no refusal."""
     return {
         call: status
@@ -99,7 +95,7 @@ def unexpected(statuses: dict[Call, int], of_the_api: set[int]) -> dict[Call, in
 
 
 @on_sqlite
-def test_nobody_is_refused_at_once(site: Site) -> None:
+def test_nobody_is_refused_at_once(site):
     # C-OWN-13
     for segment in ("1", "999999", "x"):
         calls = unsafe_calls(site, lambda address, _resource, segment=segment: address.replace("{}", segment))
@@ -113,12 +109,12 @@ def test_nobody_is_refused_at_once(site: Site) -> None:
 
 
 @on_sqlite
-def test_a_stranger_is_refused_at_once(site: Site) -> None:
+def test_a_stranger_is_refused_at_once(site):
     # C-OWN-12, C-OWN-13
-    def of_somebody_else(address: str, resource: Resource) -> str | None:
+    def of_somebody_else(address, resource):
         return address.replace("{}", "1") if isinstance(resource, OwnedResource) else None
 
-    def absent(address: str, _resource: Resource) -> str | None:
+    def absent(address, _resource):
         return address.replace("{}", "999999") if "{}" in address else None
 
     stranger = signed_in(site, "Stranger")
@@ -131,6 +127,6 @@ def test_a_stranger_is_refused_at_once(site: Site) -> None:
 
 
 @pytest.mark.parametrize("name", ["exists", "owner"])
-def test_a_resource_cannot_answer_with_a_session_of_its_own(name: str) -> None:
+def test_a_resource_cannot_answer_with_a_session_of_its_own(name):
     with pytest.raises(TypeError, match=r"Careless must define check_exists\(session\) or find_owner\(session\)"):
         type("Careless", (Resource,), {name: property(lambda self: self.request.dbsession)})

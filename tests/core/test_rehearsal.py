@@ -5,7 +5,6 @@ import struct
 import time
 import uuid
 import zipfile
-from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -13,7 +12,6 @@ from sqlalchemy import text
 from modhub.blobs import BlobStore
 from modhub.catalogue.owning.archives import DIRECTORY_SECONDS, END_BYTES, find_archive_problems
 from modhub.content import limits
-from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.pages import new_visitor, workshop_form
 
@@ -22,11 +20,11 @@ pytestmark = pytest.mark.slow
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
-def rehearse(site: Site, mod: dict[str, Any], owner: int = OWNER, status: int = 200) -> Any:
+def rehearse(site, mod, owner=OWNER, status=200):
     return site.as_account(owner).post(mod_address(mod, "rehearsal"), status=status).json
 
 
-def archive(*names: str) -> bytes:
+def archive(*names):
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as made, pytest.MonkeyPatch.context() as patch:
         patch.setattr("warnings.warn", lambda *_args, **_more: None)
@@ -36,7 +34,7 @@ def archive(*names: str) -> bytes:
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])  # it is SQLite that has one lock for all
-def test_owners_wait_for_no_writer_to_read(start: Start) -> None:
+def test_owners_wait_for_no_writer_to_read(start):
     site = start(modhub__lock_seconds="1")
     mod, owner = new_mod(site), new_visitor(site, OWNER)
     here = f"/Modhub/mine/{mod['id']}"
@@ -50,7 +48,7 @@ def test_owners_wait_for_no_writer_to_read(start: Start) -> None:
         form.submit(status=400)
 
 
-def test_the_chain_is_as_if_published(site: Site) -> None:
+def test_the_chain_is_as_if_published(site):
     # C-OWN-17
     base = published_mod(site, owner=8, title="Base")
     middle = published_mod(site, owner=8, title="Middle", requires=[base["guid"]])
@@ -71,7 +69,7 @@ def test_the_chain_is_as_if_published(site: Site) -> None:
     site.get(mod_address(mod), status=404)
 
 
-def test_drafts_and_published_mods_may_alternate(site: Site) -> None:
+def test_drafts_and_published_mods_may_alternate(site):
     # C-OWN-17
     lowest = published_mod(site, title="1")
     draft = new_mod(site, title="2", requires=[lowest["guid"]])
@@ -83,7 +81,7 @@ def test_drafts_and_published_mods_may_alternate(site: Site) -> None:
     assert (report["missing"], report["unpublished"]) == ([], [draft["guid"]])
 
 
-def test_a_rehearsal_is_for_the_owner(site: Site) -> None:
+def test_a_rehearsal_is_for_the_owner(site):
     # C-OWN-17, C-OWN-12
     mod = new_mod(site)
     absent = site.as_account(8).post("/api/modhub/999999/rehearsal", status=401)
@@ -92,7 +90,7 @@ def test_a_rehearsal_is_for_the_owner(site: Site) -> None:
     new_visitor(site, 8).get(f"/Modhub/mine/{mod['id']}/rehearsal", status=404)
 
 
-def test_texts_games_and_names_are_looked_at(site: Site) -> None:
+def test_texts_games_and_names_are_looked_at(site):
     # C-OWN-17
     description = '<h4>Deep</h4><p><a href="https://example.org/">here</a> <img src="/Modhub/file/1"></p>'
     long = {"title": "x" * 130, "description": description + "x" * limits.DESCRIPTION, "games": ["Portal", "x" * 130]}
@@ -118,7 +116,7 @@ def test_texts_games_and_names_are_looked_at(site: Site) -> None:
         assert shown in page.text
 
 
-def problems(content: bytes) -> list[str]:
+def problems(content):
     return [finding.problem for finding in find_archive_problems(content[:4], content[-END_BYTES:])]
 
 
@@ -129,14 +127,14 @@ def problems(content: bytes) -> list[str]:
         ("a.lua", "text/plain", []),
     ],
 )
-def test_what_is_called_a_zip_has_to_be_one(site: Site, name: str, content_type: str, found: list[str]) -> None:
+def test_what_is_called_a_zip_has_to_be_one(site, name, content_type, found):
     # C-OWN-17
     mod = new_mod(site)
     upload_asset(site, mod, "code", b"an error page", version="1", name=name, content_type=content_type)
     assert [one["problem"] for one in rehearse(site, mod)["archive"]] == found
 
 
-def test_hostile_archives_are_unreadable_at_worst() -> None:
+def test_hostile_archives_are_unreadable_at_worst():
     # C-OWN-17, T-A8
     whole = archive("a", "b")
     assert problems(whole) == []
@@ -151,7 +149,7 @@ def test_hostile_archives_are_unreadable_at_worst() -> None:
 
 
 @pytest.mark.parametrize("names", [[f"{number:05}.lua" for number in range(40_000)], ["/" * 60_000 + "é"] * 60])
-def test_a_huge_directory_takes_bounded_work(names: list[str]) -> None:
+def test_a_huge_directory_takes_bounded_work(names):
     # C-OWN-17, T-A8
     content = archive(*names)
     began = time.thread_time()
@@ -159,7 +157,7 @@ def test_a_huge_directory_takes_bounded_work(names: list[str]) -> None:
     assert time.thread_time() - began < 4 * DIRECTORY_SECONDS
 
 
-def test_an_archive_is_judged_when_it_is_stored(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_archive_is_judged_when_it_is_stored(site, monkeypatch):
     # C-OWN-17
     mod = new_mod(site)
     upload_asset(site, mod, "code", bytes(6_000_000) + archive("../a.txt"), version="1")

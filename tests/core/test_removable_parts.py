@@ -2,10 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -22,7 +19,7 @@ from modhub.db import now
 from modhub.db.changes import ChangeReader
 from modhub.plugins.moderation import IModeration
 from modhub.plugins.services import IMods
-from modhub_testing import Site, stored_files
+from modhub_testing import stored_files
 from modhub_testing.mods import (
     OWNER,
     copy_damage,
@@ -36,62 +33,62 @@ from modhub_testing.mods import (
 PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
 
 
-def decide(site: Site, method: str, *values: Any) -> Any:
+def decide(site, method, *values):
     """Call the service in a transaction of its own."""
     with site.databases.write_session.begin() as session:
         return getattr(site.find_service(IModeration), method)(session, *values)
 
 
-def remove(site: Site, mod: Any, part: str, key: object = "") -> Any:
+def remove(site, mod, part, key=""):
     """What moderation keeps: as JSON, as it stores it."""
     with site.databases.write_session.begin() as session:
         kept = site.find_service(IModeration).parts[part].remove(session, mod["id"], str(key))
     return None if kept is None else json.loads(json.dumps(kept))
 
 
-def restore(site: Site, mod: Any, part: str, key: object, kept: Any) -> bool:
+def restore(site, mod, part, key, kept):
     with site.databases.write_session.begin() as session:
         return site.find_service(IModeration).parts[part].restore(session, mod["id"], str(key), kept)
 
 
-def discard(site: Site, mod: Any, part: str, key: object, kept: Any) -> None:
+def discard(site, mod, part, key, kept):
     with site.databases.write_session.begin() as session:
         site.find_service(IModeration).parts[part].discard(session, mod["id"], str(key), kept)
 
 
-def export_evidence(site: Site, mod_id: int, folder: Path) -> None:
+def export_evidence(site, mod_id, folder):
     words = ["-c", "unused", "evidence", str(mod_id), str(folder)]
     arguments = build_admin_parser(site.config).parse_args(words)
     assert arguments.run(Admin(site.config), arguments) == 0
 
 
-def sweep_evidence(site: Site) -> int:
+def sweep_evidence(site):
     with site.databases.write_session.begin() as session:
         return evidence.erase_old_evidence(session)
 
 
-def shown(site: Site, mod: Any) -> Any:
+def shown(site, mod):
     """What everybody sees, without the times of change."""
     answer = site.get(mod_address(mod)).json
     return {name: value for name, value in answer.items() if name not in {"updatedAt", "install"}}
 
 
-def serial(site: Site) -> int:
+def serial(site):
     return site.find_service(ChangeReader).generation()[0]
 
 
-def live_blobs(site: Site) -> int:
+def live_blobs(site):
     with site.databases.readonly_session() as session:
         return len(session.scalars(select(StoredBlob.id).where(StoredBlob.trashed_at.is_(None))).all())
 
 
-def rows(site: Site, model: Any) -> list[Any]:
+def rows(site, model):
     with site.databases.readonly_session() as session:
         return list(session.scalars(select(model)))
 
 
 @pytest.fixture
-def mod(site: Site) -> Any:
+def mod(site):
     """A published mod with two images and a description that was written as Markdown."""
     mod = published_mod(site, description="<p>Buy coins</p>")
     for name in ("first.png", "second.png"):
@@ -100,7 +97,7 @@ def mod(site: Site) -> Any:
 
 
 @pytest.fixture(autouse=True)
-def undamaged(site: Site) -> Iterator[None]:
+def undamaged(site):
     """Whatever a test does, the public copies and the files are right in the end."""
     yield
     assert copy_damage(site) == []
@@ -110,7 +107,7 @@ def undamaged(site: Site) -> Iterator[None]:
 
 
 @pytest.mark.postgres
-def test_an_image_goes_at_once_and_comes_back_under_its_address(site: Site, mod: Any) -> None:
+def test_an_image_goes_at_once_and_comes_back_under_its_address(site, mod):
     # C-QUE-7, T-G6
     image, before = mod["assets"][1], shown(site, mod)
     asset_id = int(image["url"].rpartition("/")[2])
@@ -139,7 +136,7 @@ def test_an_image_goes_at_once_and_comes_back_under_its_address(site: Site, mod:
 
 
 @pytest.mark.postgres
-def test_a_removed_entry_keeps_its_version_and_comes_back_under_its_id(site: Site, mod: Any) -> None:
+def test_a_removed_entry_keeps_its_version_and_comes_back_under_its_id(site, mod):
     # C-QUE-7, T-G6
     (note,) = notes_of_mod(site, mod)
     owner = site.as_account(OWNER)
@@ -166,7 +163,7 @@ def test_a_removed_entry_keeps_its_version_and_comes_back_under_its_id(site: Sit
     upload_asset(site, mod, "code", b"again", version="1")
 
 
-def test_a_description_comes_back_unless_there_is_a_new_one(site: Site, mod: Any) -> None:
+def test_a_description_comes_back_unless_there_is_a_new_one(site, mod):
     # C-QUE-7, T-G6
     before = shown(site, mod)
     kept = remove(site, mod, "description")
@@ -180,7 +177,7 @@ def test_a_description_comes_back_unless_there_is_a_new_one(site: Site, mod: Any
     assert site.get(mod_address(mod)).json["description"] == "<p>Calm</p>"
 
 
-def test_what_is_kept_aside_ends_with_its_mod_and_when_it_is_discarded(site: Site, mod: Any) -> None:
+def test_what_is_kept_aside_ends_with_its_mod_and_when_it_is_discarded(site, mod):
     images = [asset["url"].rpartition("/")[2] for asset in mod["assets"][1:]]
     kept = [remove(site, mod, "image", image) for image in images]
     remove(site, mod, "changelog", "1")
@@ -195,7 +192,7 @@ def test_what_is_kept_aside_ends_with_its_mod_and_when_it_is_discarded(site: Sit
 
 
 @pytest.mark.postgres
-def test_evidence_of_a_deleted_mod_is_kept_for_its_time(site: Site, mod: Any, tmp_path: Path) -> None:
+def test_evidence_of_a_deleted_mod_is_kept_for_its_time(site, mod, tmp_path):
     image = mod["assets"][1]["url"].rpartition("/")[2]
     kept = remove(site, mod, "image", image)
     blobs, draft = live_blobs(site), new_mod(site)
@@ -236,7 +233,7 @@ def test_evidence_of_a_deleted_mod_is_kept_for_its_time(site: Site, mod: Any, tm
 
 
 @pytest.mark.postgres
-def test_what_was_removed_is_found_by_its_digest(site: Site, mod: Any) -> None:
+def test_what_was_removed_is_found_by_its_digest(site, mod):
     upload_asset(site, mod, "code", b"shared library", version="2", name="lib.zip")
     draft = new_mod(site, 8)
     upload_asset(site, draft, "code", b"shared library", owner=8, version="1", name="copy.zip")

@@ -11,14 +11,14 @@ log = logging.getLogger("modhub.test")
 
 
 @pytest.fixture
-def ahead(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+def ahead(monkeypatch):
     """The seconds that have passed."""
     moved = [0.0]
     monkeypatch.setattr(repeated_lines, "monotonic", lambda: moved[0])
     return moved
 
 
-def test_the_same_line_is_written_once_a_minute(caplog: pytest.LogCaptureFixture, ahead: list[float]) -> None:
+def test_the_same_line_is_written_once_a_minute(caplog, ahead):
     for ahead[0] in (0.0, 1.0, AGAIN_SECONDS - 1, AGAIN_SECONDS, AGAIN_SECONDS + 1):
         log_sometimes(log, logging.WARNING, "no %s", "disk")
         log_sometimes(log, logging.ERROR, "no %s", "table")
@@ -26,7 +26,7 @@ def test_the_same_line_is_written_once_a_minute(caplog: pytest.LogCaptureFixture
     assert [record.levelno for record in caplog.records] == [logging.WARNING, logging.ERROR] * 2
 
 
-def test_what_was_written_takes_little_memory(caplog: pytest.LogCaptureFixture) -> None:
+def test_what_was_written_takes_little_memory(caplog):
     for number in range(3000):
         log_sometimes(log, logging.ERROR, "file %d", number)
     assert len(caplog.messages) == 3000

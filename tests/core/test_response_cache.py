@@ -2,12 +2,9 @@
 
 import random
 import sys
-from collections.abc import Callable
 from types import ModuleType
-from typing import Any
 
 import pytest
-from pyramid.config import Configurator
 from pyramid.exceptions import ConfigurationExecutionError
 from pyramid.response import Response
 
@@ -19,7 +16,6 @@ from modhub.db.changes import raise_serial, start_new_feed
 from modhub.plugins.resources import IApi
 from modhub.web.public_reads import ResponseCache, keep
 from modhub.web.request import Request
-from modhub_testing import Site, Start
 from modhub_testing.mods import (
     OWNER,
     hide_mod,
@@ -46,36 +42,36 @@ ADDRESSES = [
 ]
 
 
-def shown(answer: Any) -> tuple[str, bytes, list[tuple[str, str]]]:
+def shown(answer):
     headers = [pair for pair in answer.headerlist if pair[0].lower() not in PER_REQUEST]
     return answer.status, answer.body, sorted(headers)
 
 
-def ask(site: Site, url: str, method: str = "GET", **headers: str) -> Any:
+def ask(site, url, method="GET", **headers):
     return site._gen_request(method, url, headers=headers, expect_errors=True)
 
 
-def statements(site: Site, url: str, **headers: str) -> int:
+def statements(site, url, **headers):
     with site.counted() as statements:
         ask(site, url, **headers)
     return len(statements)
 
 
 @pytest.fixture
-def site(start: Start) -> Site:
+def site(start):
     """Its cache is empty."""
     return start(fresh=True)
 
 
 @pytest.fixture
-def sites(start: Start, new_database: Callable[[str], str]) -> list[Site]:
+def sites(start, new_database):
     """Two applications with a cache and one without, over the same database."""
     cached = start(fresh=True)
     url = str(cached.registry.settings["sqlalchemy.url"])
     return [cached, start(url=url), start(NOTHING_KEPT, url=url)]
 
 
-def test_a_repeated_read_asks_only_whether_anything_has_changed(site: Site) -> None:
+def test_a_repeated_read_asks_only_whether_anything_has_changed(site):
     mod = published_mod(site, title="mod")
     for url in ("/api/modhub", "/api/modhub?q=mod", mod_address(mod), "/api/modhub/games"):
         first = ask(site, url)
@@ -88,14 +84,14 @@ def test_a_repeated_read_asks_only_whether_anything_has_changed(site: Site) -> N
 
 @pytest.mark.postgres
 @pytest.mark.slow
-def test_each_change_is_seen_at_once_by_every_application(sites: list[Site]) -> None:
+def test_each_change_is_seen_at_once_by_every_application(sites):
     """Random writes through any of them: later readers get what the database says."""
     rng = random.Random(14)
     mods = [published_mod(sites[0], title=f"mod {number}", games=["Portal"]) for number in range(3)]
     mods.append(new_mod(sites[0], title="mod draft"))
     admin = Admin(sites[0].config)
 
-    def writes(site: Site, mod: dict[str, Any]) -> list[Callable[[], object]]:
+    def writes(site, mod):
         own, needed = site.as_account(OWNER), rng.choice(mods)["guid"]
         return [
             lambda: own.put_json(mod_address(mod), {"title": f"mod {rng.random()}"}, expect_errors=True),
@@ -112,7 +108,7 @@ def test_each_change_is_seen_at_once_by_every_application(sites: list[Site]) -> 
             lambda: commands.remove_game(admin, "Portal"),
         ]
 
-    etags: dict[str, str] = {}
+    etags = {}
     for _ in range(30):
         write = rng.choice(writes(rng.choice(sites), rng.choice(mods)))
         write()
@@ -125,11 +121,11 @@ def test_each_change_is_seen_at_once_by_every_application(sites: list[Site]) -> 
             etags[url] = expected.headers.get("ETag", "")
 
 
-def test_a_change_during_the_read_is_not_hidden_by_it(sites: list[Site], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_during_the_read_is_not_hidden_by_it(sites, monkeypatch):
     mod = published_mod(sites[0], title="before")
     real, written = CatalogueReader.find, []
 
-    def read_then_write(self: CatalogueReader, *args: Any) -> Any:
+    def read_then_write(self, *args):
         page = real(self, *args)
         if not written:
             written.append(True)
@@ -141,7 +137,7 @@ def test_a_change_during_the_read_is_not_hidden_by_it(sites: list[Site], monkeyp
     assert titles == ["before", "after", "after"]
 
 
-def test_drafts_and_what_depends_on_more_than_the_copies_are_never_cached(site: Site) -> None:
+def test_drafts_and_what_depends_on_more_than_the_copies_are_never_cached(site):
     mod, draft = published_mod(site), new_mod(site)
     note = notes_of_mod(site, mod)[0]["id"]
     for url in ("/api/modhub?sort=top", mod_address(mod, "changelog"), mod_address(mod, "vote"), mod_address(draft)):
@@ -153,7 +149,7 @@ def test_drafts_and_what_depends_on_more_than_the_copies_are_never_cached(site: 
     assert ask(site, mod_address(draft)).status_int == 200
 
 
-def test_whatever_a_caller_sends_along_the_response_is_the_same(site: Site) -> None:
+def test_whatever_a_caller_sends_along_the_response_is_the_same(site):
     published_mod(site)
     plain = shown(ask(site, "/api/modhub"))
     for headers in (
@@ -171,7 +167,7 @@ def test_whatever_a_caller_sends_along_the_response_is_the_same(site: Site) -> N
     assert ask(site, "/api/modhub", "TRACE").status_int == 405
 
 
-def test_a_raised_serial_and_a_new_feed_empty_the_cache(site: Site) -> None:
+def test_a_raised_serial_and_a_new_feed_empty_the_cache(site):
     for act in (raise_serial, start_new_feed):
         ask(site, "/api/modhub")
         assert statements(site, "/api/modhub") == 1
@@ -180,7 +176,7 @@ def test_a_raised_serial_and_a_new_feed_empty_the_cache(site: Site) -> None:
         assert statements(site, "/api/modhub") > 1
 
 
-def put(cache: ResponseCache, *, stamp: Any = (1, "feed"), status: int = 200, **headers: str) -> None:
+def put(cache, *, stamp=(1, "feed"), status=200, **headers):
     """Keep a response if it may be kept."""
     request = Request.blank("/")
     request.keep_under = stamp
@@ -191,7 +187,7 @@ def put(cache: ResponseCache, *, stamp: Any = (1, "feed"), status: int = 200, **
 
 
 @pytest.mark.parametrize("header", ["Set-Cookie", "Vary"])
-def test_a_response_for_one_reader_is_never_cached(header: str) -> None:
+def test_a_response_for_one_reader_is_never_cached(header):
     # T-B8
     cache = ResponseCache(lambda: (1, "feed"), 1_000_000)
     put(cache, **{header: "Cookie"})
@@ -202,8 +198,8 @@ def test_a_response_for_one_reader_is_never_cached(header: str) -> None:
     assert cache.used
 
 
-def test_a_view_with_a_permission_cannot_be_cached(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    def includeme(config: Configurator) -> None:
+def test_a_view_with_a_permission_cannot_be_cached(start, monkeypatch):
+    def includeme(config):
         options = {"permission": CorePermission.CLOSED, "is_api": True, "response_cache": True}
         config.add_view(lambda *_: None, context=IApi, name="hello", **options)
 

@@ -1,30 +1,27 @@
 """Ids that are skipped where rows may have been lost."""
 
-from typing import Any
-
 import pytest
-from sqlalchemy import Connection, delete, insert
+from sqlalchemy import delete, insert
 
 from modhub.admin.row_ids import ID_GAP, last_used_id, skip_ids
 from modhub.blobs.models import StoredBlob
 from modhub.blobs.store import new_key
 from modhub.db import now
 from modhub.db.changes import Generation
-from modhub_testing import Site
 
 pytestmark = pytest.mark.postgres
 
-FILES: Any = StoredBlob.__table__
-GENERATION: Any = Generation.__table__
+FILES = StoredBlob.__table__
+GENERATION = Generation.__table__
 
 
-def next_id(connection: Connection, **values: Any) -> int:
+def next_id(connection, **values):
     row = {"key": new_key(), "size": 0, "sha256": "", "created_at": now(), **values}
     return int(connection.execute(insert(FILES).values(row)).inserted_primary_key[0])  # type: ignore[index]
 
 
 @pytest.mark.parametrize("rows", [0, 3])
-def test_new_rows_are_numbered_above_all_that_may_be_lost(site: Site, rows: int) -> None:
+def test_new_rows_are_numbered_above_all_that_may_be_lost(site, rows):
     # C-MOD-2
     with site.databases.write_engine.begin() as connection:
         numbers = [next_id(connection) for _ in range(rows)]
@@ -37,14 +34,14 @@ def test_new_rows_are_numbered_above_all_that_may_be_lost(site: Site, rows: int)
         assert next_id(connection) == number + 5 + ID_GAP + 1
 
 
-def test_a_row_with_a_number_above_the_sequence_counts(site: Site) -> None:
+def test_a_row_with_a_number_above_the_sequence_counts(site):
     with site.databases.write_engine.begin() as connection:
         next_id(connection, id=70_000)
         skip_ids(connection, FILES)
         assert next_id(connection) == 70_000 + ID_GAP + 1
 
 
-def test_tables_that_are_not_numbered_are_left_alone(site: Site) -> None:
+def test_tables_that_are_not_numbered_are_left_alone(site):
     with site.databases.write_engine.begin() as connection:
         skip_ids(connection, GENERATION)
         assert last_used_id(connection, Generation.__table__) is None  # type: ignore[arg-type]

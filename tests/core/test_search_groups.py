@@ -1,12 +1,9 @@
 """What a search on pages finds beside the list: descriptions and authors."""
 
-from typing import Any
-
 import pytest
 
 from modhub.db import now
 from modhub_auth.models import Account
-from modhub_testing import Site, Start
 from modhub_testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod, restore_mod
 
 pytestmark = pytest.mark.postgres
@@ -18,16 +15,16 @@ GROUPS = {
 }
 
 
-def found(site: Site, q: str, group: str = "found-descriptions") -> list[str]:
+def found(site, q, group="found-descriptions"):
     """The titles or names in a group."""
     return [link.text for link in site.get("/Modhub", {"q": q}).html.select(GROUPS[group])]
 
 
-def edit(site: Site, mod: dict[str, Any], **fields: Any) -> None:
+def edit(site, mod, **fields):
     site.as_account(OWNER).put_json(mod_address(mod), fields, status=200)
 
 
-def test_descriptions_are_found_by_whole_words(site: Site) -> None:
+def test_descriptions_are_found_by_whole_words(site):
     # C-PAGE-65
     html = (
         '<h2>Größe &amp; Maße</h2><p>Some <strong>bold</strong> <a href="https://example.org/">Hotkeys</a>, wi-fi.</p>'
@@ -47,7 +44,7 @@ def test_descriptions_are_found_by_whole_words(site: Site) -> None:
 WRITTEN = ["½", "m²", "がんばる", "Йод", "ஔவை", "العَرَبِيَّة", "ﷺ"]
 
 
-def test_words_are_found_as_they_are_written(site: Site) -> None:
+def test_words_are_found_as_they_are_written(site):
     # C-PAGE-65, C-ERR-8
     # ½ was a 500 on SQLite, where two words in one pair of quotes are an error; words of many scripts were not found.
     for number, word in enumerate(WRITTEN):
@@ -85,7 +82,7 @@ PARTS = {
 }
 
 
-def test_words_are_found_where_no_spaces_part_them(site: Site) -> None:
+def test_words_are_found_where_no_spaces_part_them(site):
     # C-PAGE-65
     for number, text in enumerate(JOINED):
         published_mod(site, title=f"Timer {number}", description=f"<p>{text}</p><p>" + "x" * 150 + f"{text}</p>")
@@ -95,7 +92,7 @@ def test_words_are_found_where_no_spaces_part_them(site: Site) -> None:
     assert marked.text == "번역"
 
 
-def test_a_mod_that_the_title_finds_is_not_found_twice(site: Site) -> None:
+def test_a_mod_that_the_title_finds_is_not_found_twice(site):
     # C-PAGE-65
     published_mod(site, title="Ghost racer", description="<p>A ghost for racers</p>")
     published_mod(site, title="Split timer", games=["Ghost Lane"], description="<p>A ghost</p>")
@@ -107,7 +104,7 @@ def test_a_mod_that_the_title_finds_is_not_found_twice(site: Site) -> None:
     assert page.html.find(id="results").text == "3 mods"
 
 
-def test_groups_have_ten_entries_and_lead_to_all(site: Site) -> None:
+def test_groups_have_ten_entries_and_lead_to_all(site):
     # C-PAGE-65
     insert_mods(site, [{"title": f"Mod {number}", "description": "<p>hotkeys</p>"} for number in range(23)])
     page = site.get("/Modhub?q=hotkeys")
@@ -124,7 +121,7 @@ def test_groups_have_ten_entries_and_lead_to_all(site: Site) -> None:
         assert not site.get(f"/Modhub?{query}").html.select(".found")
 
 
-def test_what_is_not_public_is_in_no_group(site: Site) -> None:
+def test_what_is_not_public_is_in_no_group(site):
     # C-PAGE-66, T-B1
     words = "<p>secretword</p>"
     new_mod(site, title="Draughty minimap", description=words)
@@ -138,7 +135,7 @@ def test_what_is_not_public_is_in_no_group(site: Site) -> None:
     assert found(site, "secretword") == ["Hidden minimap"]
 
 
-def test_changes_are_seen_at_once(site: Site) -> None:
+def test_changes_are_seen_at_once(site):
     # C-PAGE-66
     mod = published_mod(site, title="Minimap", description="<p>before</p>")
     edit(site, mod, description="<p>after</p>")
@@ -148,12 +145,12 @@ def test_changes_are_seen_at_once(site: Site) -> None:
 
 
 @pytest.fixture
-def people(start: Start) -> Site:
+def people(start):
     """Accounts with names; those with a published mod are authors."""
     return start("modhub_auth")
 
 
-def author(site: Site, name: str, mods: int = 1, **fields: Any) -> int:
+def author(site, name, mods=1, **fields):
     with site.databases.write_session.begin() as session:
         account = Account(kind="Password", display_name=name, created_at=now())
         session.add(account)
@@ -163,7 +160,7 @@ def author(site: Site, name: str, mods: int = 1, **fields: Any) -> int:
     return number
 
 
-def test_authors_are_found_by_name(people: Site) -> None:
+def test_authors_are_found_by_name(people):
     # C-PAGE-65
     mira, jorg = author(people, "Mira Ångström", 3), author(people, "JÖRG mirage")
     author(people, "Nobody", 0)
@@ -187,7 +184,7 @@ def test_authors_are_found_by_name(people: Site) -> None:
     assert found(people, "georg", "found-authors") == []
 
 
-def test_all_authors_of_a_name_have_an_address(people: Site) -> None:
+def test_all_authors_of_a_name_have_an_address(people):
     # C-PAGE-65
     for number in range(23):
         author(people, f"Mira {number:02}")

@@ -1,7 +1,6 @@
 """``Type=notify``: systemd hears that the service is ready when it accepts connections, not before."""
 
 import socket
-from typing import Any
 
 import pytest
 from waitress import wasyncore
@@ -11,7 +10,7 @@ from modhub.server.loop import Server
 
 
 @pytest.fixture(params=["path", "abstract"])
-def heard(request: pytest.FixtureRequest, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+def heard(request, tmp_path, monkeypatch):
     """systemd's end of the socket."""
     name = str(tmp_path / "notify") if request.param == "path" else f"@modhub-{tmp_path.name}"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
@@ -21,10 +20,10 @@ def heard(request: pytest.FixtureRequest, tmp_path: Any, monkeypatch: pytest.Mon
         yield systemd
 
 
-def test_ready_means_that_connections_are_accepted(heard: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ready_means_that_connections_are_accepted(heard, monkeypatch):
     messages = []
 
-    def run(server: Server) -> None:
+    def run(server):
         messages.append(heard.recv(100))
         with socket.create_connection(server.addresses[0], 10):
             pass
@@ -36,9 +35,7 @@ def test_ready_means_that_connections_are_accepted(heard: socket.socket, monkeyp
     assert messages == [b"READY=1"]
 
 
-def test_no_systemd_and_a_dead_one_disturb_nothing(
-    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_no_systemd_and_a_dead_one_disturb_nothing(tmp_path, monkeypatch, caplog):
     monkeypatch.delenv("NOTIFY_SOCKET", raising=False)
     notify_systemd_ready()
     assert caplog.text == ""

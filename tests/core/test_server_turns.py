@@ -2,7 +2,6 @@
 
 import json
 import threading
-from typing import Any
 
 import pytest
 
@@ -15,16 +14,16 @@ WAIT = 20
 class App:
     """``/held`` and ``/large`` wait for `go`; ``/large`` asks for the thread of large responses first."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         rules = BodyRules()
         rules.add(["POST"], "/held/{kind}", 1000, waits=True)
         self.registry = {BodyRules: rules}
         self.go = threading.Event()
         self.began = threading.Semaphore(0)
-        self.done: list[str] = []
-        self.asked: list[str] = []
+        self.done = []
+        self.asked = []
 
-    def __call__(self, environ: dict[str, Any], start_response: Any) -> list[bytes]:
+    def __call__(self, environ, start_response):
         path = environ["PATH_INFO"]
         if path.startswith("/large") and environ[IS_LARGE_TURN] is False:
             self.asked.append(path)
@@ -38,25 +37,25 @@ class App:
         start_response("200 OK", [("Content-Length", str(len(body)))])
         return [body]
 
-    def wait_for(self, count: int) -> None:
+    def wait_for(self, count):
         for _ in range(count):
             assert self.began.acquire(timeout=WAIT)
 
 
 @pytest.fixture
-def app() -> App:
+def app():
     return App()
 
 
-def get(path: str) -> bytes:
+def get(path):
     return f"GET {path} HTTP/1.1\r\nHost: a\r\n\r\n".encode()
 
 
-def post(path: str, body: str = "") -> bytes:
+def post(path, body=""):
     return f"POST {path} HTTP/1.1\r\nHost: a\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
 
 
-def test_a_request_that_waited_is_not_run_if_its_caller_has_gone(app: App) -> None:
+def test_a_request_that_waited_is_not_run_if_its_caller_has_gone(app):
     # T-D22
     with running(app, threads=1) as service, RawClient(service) as holder, RawClient(service) as patient:
         holder.send(get("/held"))
@@ -74,7 +73,7 @@ def test_a_request_that_waited_is_not_run_if_its_caller_has_gone(app: App) -> No
         assert len(service.channels) == 2
 
 
-def test_reads_go_on_while_every_writing_and_waiting_thread_is_held(app: App) -> None:
+def test_reads_go_on_while_every_writing_and_waiting_thread_is_held(app):
     # C-LIM-6, T-D8
     with running(app, threads=2, write_threads=3) as service:
         held = [RawClient(service) for _ in range(3 + 72)]
@@ -89,7 +88,7 @@ def test_reads_go_on_while_every_writing_and_waiting_thread_is_held(app: App) ->
             client.__exit__()
 
 
-def test_large_responses_share_one_thread_and_hold_nothing_small_up(app: App) -> None:
+def test_large_responses_share_one_thread_and_hold_nothing_small_up(app):
     # T-D20
     with running(app, threads=1, write_threads=1) as service:
         large = [RawClient(service) for _ in range(4)]
@@ -107,7 +106,7 @@ def test_large_responses_share_one_thread_and_hold_nothing_small_up(app: App) ->
             client.__exit__()
 
 
-def test_at_the_limit_of_a_peer_the_connection_that_waits_longest_makes_room(app: App) -> None:
+def test_at_the_limit_of_a_peer_the_connection_that_waits_longest_makes_room(app):
     # T-D13
     with running(app, connections_per_peer=10, header_seconds=120) as service:
         with RawClient(service) as busy:
@@ -125,7 +124,7 @@ def test_at_the_limit_of_a_peer_the_connection_that_waits_longest_makes_room(app
             client.__exit__()
 
 
-def test_a_trusted_proxy_has_no_limit(app: App) -> None:
+def test_a_trusted_proxy_has_no_limit(app):
     with running(
         app, connections_per_peer=2, trusted_proxy="127.0.0.1", trusted_proxy_headers="x-forwarded-for"
     ) as service:
@@ -137,7 +136,7 @@ def test_a_trusted_proxy_has_no_limit(app: App) -> None:
             client.__exit__()
 
 
-def test_pipelined_requests_wait_until_the_response_is_read(app: App) -> None:
+def test_pipelined_requests_wait_until_the_response_is_read(app):
     # T-D17
     with running(app) as service, RawClient(service, buffer=4096) as client:
         client.send(b"".join(get(f"/{number}" + "x" * 2000) for number in range(200)))
@@ -147,7 +146,7 @@ def test_pipelined_requests_wait_until_the_response_is_read(app: App) -> None:
             assert json.loads(client.answer().body)[0].startswith(f"/{number}x")
 
 
-def test_where_every_connection_of_a_peer_is_at_work_one_more_is_closed(app: App) -> None:
+def test_where_every_connection_of_a_peer_is_at_work_one_more_is_closed(app):
     with running(app, connections_per_peer=3, threads=3) as service:
         held = [RawClient(service) for _ in range(3)]
         for client in held:
@@ -161,7 +160,7 @@ def test_where_every_connection_of_a_peer_is_at_work_one_more_is_closed(app: App
             client.__exit__()
 
 
-def test_an_address_that_was_large_has_the_thread_for_these_at_once(app: App) -> None:
+def test_an_address_that_was_large_has_the_thread_for_these_at_once(app):
     # T-D20
     app.go.set()
     with running(app) as service, RawClient(service) as client:

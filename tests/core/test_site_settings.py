@@ -5,13 +5,12 @@ import struct
 import zlib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from modhub.base.settings import StartRefused
 from modhub.ui import accent
-from modhub_testing import TEST_ACCOUNTS, Site
+from modhub_testing import TEST_ACCOUNTS
 from modhub_testing.mods import published_mod
 from modhub_testing.pages import new_visitor
 
@@ -31,7 +30,7 @@ Ada Example, <script>alert(1)</script> [write](mailto:ada@example.org), [terms](
 """
 
 
-def chunk(kind: bytes, content: bytes) -> bytes:
+def chunk(kind, content):
     return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 
 
@@ -43,13 +42,13 @@ PNG = (
 )
 
 
-def write(folder: Path, name: str, content: str | bytes) -> str:
+def write(folder, name, content):
     path = folder / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return str(path)
 
 
-def test_without_settings_nothing_of_it_is_there(site: Site) -> None:
+def test_without_settings_nothing_of_it_is_there(site):
     # C-SET-7, C-SET-8
     page = site.get("/Modhub")
     assert "<title>Mods · modhub</title>" in page.text
@@ -60,7 +59,7 @@ def test_without_settings_nothing_of_it_is_there(site: Site) -> None:
         assert absent.text == site.get("/Modhub/nowhere", status=404).text
 
 
-def test_security_txt_leads_to_the_contact_page(start: Any, tmp_path: Path, site: Site) -> None:
+def test_security_txt_leads_to_the_contact_page(start, tmp_path, site):
     # C-RUN-51
     contact = write(tmp_path, "contact.md", "Write to us.")
     told = start("", modhub__contact=contact, modhub__base_url="https://mods.example.org")
@@ -75,7 +74,7 @@ def test_security_txt_leads_to_the_contact_page(start: Any, tmp_path: Path, site
         site.request("/.well-known/security.txt", method=method, status=404)
 
 
-def test_the_name_stands_everywhere(start: Any) -> None:
+def test_the_name_stands_everywhere(start):
     # C-SET-7
     site = start(TEST_ACCOUNTS, modhub__site_name="Deck <Mods> of the North")
     escaped = "Deck &lt;Mods&gt; of the North"
@@ -93,7 +92,7 @@ def test_the_name_stands_everywhere(start: Any) -> None:
     assert f"· {escaped}</title>" in site.get("/Modhub/nowhere", status=404).text
 
 
-def test_texts_are_pages_with_links_in_the_footer(start: Any, tmp_path: Path) -> None:
+def test_texts_are_pages_with_links_in_the_footer(start, tmp_path):
     # C-SET-8
     path = write(tmp_path, "imprint.md", TEXT)
     site = start("", modhub__imprint=path, modhub__privacy=write(tmp_path, "p.md", "Nothing is *kept*."))
@@ -124,7 +123,7 @@ def test_texts_are_pages_with_links_in_the_footer(start: Any, tmp_path: Path) ->
     site.get("/Modhub/privacy", headers={**GERMAN, "If-None-Match": again.headers["ETag"]}, status=304)
 
 
-def test_the_front_welcomes_visitors(start: Any, tmp_path: Path) -> None:
+def test_the_front_welcomes_visitors(start, tmp_path):
     # C-PAGE-34
     site = start(f"{TEST_ACCOUNTS} modhub_builds", modhub__welcome=write(tmp_path, "w.md", "Hello **you**"))
     welcome = "<p>Hello <strong>you</strong></p>"
@@ -134,7 +133,7 @@ def test_the_front_welcomes_visitors(start: Any, tmp_path: Path) -> None:
     assert welcome not in new_visitor(site, 7).get("/Modhub").text
 
 
-def test_the_app_is_introduced(start: Any, tmp_path: Path) -> None:
+def test_the_app_is_introduced(start, tmp_path):
     # C-PAGE-35
     assert "<p>The app is the overlay: " in start("modhub_builds").get("/Modhub/App").text
     introduced = start("modhub_builds", modhub_builds__introduction=write(tmp_path, "a.md", "Our *own* words"))
@@ -144,7 +143,7 @@ def test_the_app_is_introduced(start: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "content"), [("m.png", PNG), ("m.svg", b'<?xml version="1.0"?><svg/>')])
-def test_the_mark_is_served_as_a_static_file(start: Any, tmp_path: Path, name: str, content: bytes) -> None:
+def test_the_mark_is_served_as_a_static_file(start, tmp_path, name, content):
     # C-SET-9
     site = start("", modhub__site_mark=write(tmp_path, name, content))
     [address] = set(re.findall(r'(/static/modhub-site-mark-[^"]+)"', site.get("/Modhub").text))
@@ -154,7 +153,7 @@ def test_the_mark_is_served_as_a_static_file(start: Any, tmp_path: Path, name: s
     assert "sandbox" in answer.headers["Content-Security-Policy"]
 
 
-def test_the_accent_is_a_style_sheet_in_both_schemes(start: Any) -> None:
+def test_the_accent_is_a_style_sheet_in_both_schemes(start):
     # C-SET-10
     site = start("", modhub__accent="#FFCC00")
     page = site.get("/Modhub")
@@ -169,7 +168,7 @@ def test_the_accent_is_a_style_sheet_in_both_schemes(start: Any) -> None:
 
 
 @pytest.mark.parametrize("colour", ["#ffffff", "#000000", "#ffcc00", "#0a5c62"])
-def test_an_accent_is_readable_everywhere(colour: str) -> None:
+def test_an_accent_is_readable_everywhere(colour):
     # C-SET-10
     sheet = accent.accent_sheet(colour).decode()
     light, dark = re.findall(r"--petrol: (#\w{6});", sheet)
@@ -187,7 +186,7 @@ def test_an_accent_is_readable_everywhere(colour: str) -> None:
     assert accent.contrast("#000000", "#ffffff") == pytest.approx(21)
 
 
-def test_every_tint_is_readable_and_is_that_of_its_hue() -> None:
+def test_every_tint_is_readable_and_is_that_of_its_hue():
     # C-FRONT-8
     style = (Path(accent.__file__).parents[1] / "static" / "style.css").read_text("utf-8")
     tints = re.findall(r"--back: (#\w{6}); --mark: (#\w{6});", style)
@@ -213,9 +212,7 @@ def test_every_tint_is_readable_and_is_that_of_its_hue() -> None:
         ("accent", "petrol", "the setting modhub.accent must be a colour such as #0a5c62, not 'petrol'"),
     ],
 )
-def test_a_wrong_value_stops_the_start_with_one_sentence(
-    start: Any, tmp_path: Path, name: str, value: str, sentence: str
-) -> None:
+def test_a_wrong_value_stops_the_start_with_one_sentence(start, tmp_path, name, value, sentence):
     # C-SET-11
     write(tmp_path, "binary", b"\xff\xfe")
     write(tmp_path, "long", b"x" * (256 * 1024 + 1))

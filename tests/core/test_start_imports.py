@@ -16,7 +16,7 @@ print(*sys.modules)
 
 
 @pytest.mark.process
-def test_a_start_imports_only_what_a_service_needs() -> None:
+def test_a_start_imports_only_what_a_service_needs():
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", PROGRAM], capture_output=True, text=True, check=True, timeout=200
     )

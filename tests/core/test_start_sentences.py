@@ -4,9 +4,6 @@ import re
 import socket
 import sys
 import types
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
@@ -16,12 +13,11 @@ import modhub
 from modhub import server
 from modhub.base.settings import StartRefused
 from modhub_testing import TEST_SECRET
-from modhub_testing.postgres import PostgresServer
 
 POSTGRES = "postgresql+psycopg://modhub@{}"
 DEVELOPMENT = "development-only-secret-never-for-production"
 FEATURE = "modhub_bookmarks"
-MISTAKES: dict[str, dict[str, str | None]] = {
+MISTAKES = {
     "PostgreSQL is down": {"sqlalchemy.url": POSTGRES.format("127.0.0.1:1/modhub")},
     "its socket is missing": {"sqlalchemy.url": POSTGRES.format("/modhub?host=/nonexistent")},
     "its host is unknown": {"sqlalchemy.url": POSTGRES.format("database.invalid/modhub")},
@@ -124,26 +120,26 @@ SENTENCES = {
 """What follows ``modhub does not start:``; ``…`` is any text."""
 
 
-def is_said(message: str, sentence: str) -> bool:
+def is_said(message, sentence):
     return re.fullmatch(re.escape(sentence).replace("…", ".*"), message) is not None
 
 
-def refusal(settings: dict[str, str | None]) -> str:
+def refusal(settings):
     with pytest.raises(SystemExit) as end:
         modhub.main({}, **{name: value for name, value in settings.items() if value is not None})
     return str(end.value.code).removeprefix("modhub does not start: ")
 
 
 @pytest.fixture
-def good(tmp_path: Path) -> dict[str, str | None]:
+def good(tmp_path):
     return {"sqlalchemy.url": f"sqlite:///{tmp_path}/x.sqlite", "modhub.secret": TEST_SECRET}
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 @pytest.mark.slow
-def test_a_start_says_what_is_wrong(good: dict[str, str | None], mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_start_says_what_is_wrong(good, mistake, monkeypatch):
     # C-RUN-29
-    def includeme(config: Any) -> None:
+    def includeme(config):
         if "Python module" in mistake:
             raise ModuleNotFoundError(name="reportlab")
         config.include("modhub")
@@ -157,9 +153,9 @@ def test_a_start_says_what_is_wrong(good: dict[str, str | None], mistake: str, m
 
 
 @pytest.mark.parametrize("mistake", SERVERS)
-def test_a_server_says_what_is_wrong(mistake: str) -> None:
+def test_a_server_says_what_is_wrong(mistake):
     # C-RUN-29
-    serve: Callable[..., Any] = server.serve
+    serve = server.serve
     with socket.create_server(("127.0.0.1", 0)) as taken:
         settings = {"listen": f"127.0.0.1:{taken.getsockname()[1]}", **SERVERS[mistake]}
         with pytest.raises(StartRefused) as refused:
@@ -167,9 +163,7 @@ def test_a_server_says_what_is_wrong(mistake: str) -> None:
     assert is_said(f"{refused.value}.", SENTENCES[mistake])
 
 
-def test_an_old_postgresql_is_refused(
-    good: dict[str, str | None], postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_old_postgresql_is_refused(good, postgres, monkeypatch):
     # C-RUN-29
     with postgres.database() as url:
         for version, mistake in (((13, 23), "PostgreSQL is too old"), ((14, 0), "the schema is old")):
@@ -178,7 +172,7 @@ def test_an_old_postgresql_is_refused(
             assert is_said(message, SENTENCES[mistake]), message
 
 
-def test_postgresql_says_what_is_wrong(good: dict[str, str | None], postgres: PostgresServer) -> None:
+def test_postgresql_says_what_is_wrong(good, postgres):
     # C-RUN-29
     rules = postgres.base / "data" / "pg_hba.conf"
     before, reload = rules.read_text(), "SELECT pg_reload_conf()"

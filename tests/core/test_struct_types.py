@@ -6,7 +6,7 @@ import sys
 import msgspec
 import pytest
 
-evaluated: list[int] = []
+evaluated = []
 PROGRAM = """
 import sys, threading, types
 from typing import Annotated, Literal
@@ -47,19 +47,19 @@ print(decoded.count("y"))
 """
 
 
-def run(*words: str) -> "subprocess.CompletedProcess[str]":
+def run(*words):
     return subprocess.run(
         [sys.executable, "-c", PROGRAM, *words], capture_output=True, text=True, check=False, timeout=200
     )
 
 
 @pytest.mark.process
-def test_threads_may_decode_a_prepared_type_at_once() -> None:
+def test_threads_may_decode_a_prepared_type_at_once():
     done = run("prepared")
     assert (done.returncode, done.stdout.strip()) == (0, "800"), done.stderr
 
 
-def test_a_configuration_prepares_all_types(start) -> None:
+def test_a_configuration_prepares_all_types(start):
     class OnlyEncoded(msgspec.Struct):
         field: "Unknown"  # type: ignore[name-defined] # noqa: F821
 

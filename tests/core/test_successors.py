@@ -1,33 +1,31 @@
 """The mod that supersedes another one."""
 
 import uuid
-from typing import Any
 
 import pytest
 
-from modhub_testing import Site
 from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, published_mod
 from modhub_testing.pages import new_visitor, workshop_form
 
 pytestmark = pytest.mark.slow
 
 
-def supersede(site: Site, mod: dict[str, Any], typed: str, status: int = 303) -> Any:
+def supersede(site, mod, typed, status=303):
     here = f"/Modhub/mine/{mod['id']}"
     form = workshop_form(new_visitor(site, OWNER), here)
     form["supersededBy"] = typed
     return form.submit(status=status)
 
 
-def successor_of(site: Site, mod: dict[str, Any]) -> Any:
+def successor_of(site, mod):
     return site.get(mod_address(mod, "superseded"), status=200).json["supersededBy"]
 
 
-def banner(page: Any) -> Any:
+def banner(page):
     return page.html.find(id="superseded")
 
 
-def test_a_published_successor_is_shown_to_readers(site: Site) -> None:
+def test_a_published_successor_is_shown_to_readers(site):
     # C-OWN-18, C-OWN-19
     old, new = published_mod(site, title="Old"), published_mod(site, owner=8, title="New <b>one</b>")
     before = site.get(mod_address(old)).json
@@ -45,9 +43,9 @@ def test_a_published_successor_is_shown_to_readers(site: Site) -> None:
 
 
 @pytest.mark.postgres
-def test_a_search_has_the_successor_before_what_it_replaces(site: Site) -> None:
+def test_a_search_has_the_successor_before_what_it_replaces(site):
     # C-PAGE-65
-    def found() -> list[tuple[str, bool]]:
+    def found():
         cards = site.get("/Modhub?q=map").html.select(".card")
         return [(card.h3.a.text, "Replaced" in card.h3.text) for card in cards]
 
@@ -62,7 +60,7 @@ def test_a_search_has_the_successor_before_what_it_replaces(site: Site) -> None:
     assert found()[0] == ("Older map", False)
 
 
-def test_a_strangers_draft_is_as_an_unknown_mod(site: Site) -> None:
+def test_a_strangers_draft_is_as_an_unknown_mod(site):
     # C-OWN-18
     mod, draft = published_mod(site), new_mod(site, owner=8, title="A secret draft")
     errors = set()
@@ -82,7 +80,7 @@ def test_a_strangers_draft_is_as_an_unknown_mod(site: Site) -> None:
     assert pages[0] == pages[1]
 
 
-def test_a_rehearsal_names_it(site: Site) -> None:
+def test_a_rehearsal_names_it(site):
     # C-OWN-19, C-OWN-17
     mod, draft = new_mod(site), new_mod(site, owner=8)
     supersede(site, mod, draft["guid"])
@@ -91,11 +89,11 @@ def test_a_rehearsal_names_it(site: Site) -> None:
     assert draft["guid"] in new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}/rehearsal").text
 
 
-def put_successor(site: Site, mod: Any, by: Any, status: int = 200) -> Any:
+def put_successor(site, mod, by, status=200):
     return site.as_account(OWNER).put_json(mod_address(mod, "superseded"), {"by": by}, status=status).json
 
 
-def test_the_successor_is_named_by_the_api(site: Site) -> None:
+def test_the_successor_is_named_by_the_api(site):
     # C-OWN-33, C-OWN-19
     old, new = published_mod(site, title="Old"), published_mod(site, owner=8, title="New")
     document = {"supersededBy": {name: new[name] for name in ("guid", "id", "title", "url")}}
@@ -112,7 +110,7 @@ def test_the_successor_is_named_by_the_api(site: Site) -> None:
         assert put_successor(site, mine, by) == {"supersededBy": None}
 
 
-def test_what_is_no_successor_is_400(site: Site) -> None:
+def test_what_is_no_successor_is_400(site):
     # C-OWN-33
     mod, draft = published_mod(site), new_mod(site, owner=8)
     refused = {

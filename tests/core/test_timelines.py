@@ -1,6 +1,5 @@
 """A new feed for each timeline of PostgreSQL. Failovers: tests/functional/test_failover.py."""
 
-from collections.abc import Iterator
 from contextlib import closing
 
 import psycopg
@@ -12,39 +11,38 @@ from modhub.admin.timelines import is_same_timeline, watch_timelines
 from modhub.audit.models import AuditEntry
 from modhub.db import Databases
 from modhub.db.changes import Generation
-from modhub_testing import Site
 from modhub_testing.mods import new_mod
-from modhub_testing.postgres import PORT, PostgresServer
+from modhub_testing.postgres import PORT
 
 pytestmark = pytest.mark.postgres
 
 postgresql = pytest.mark.parametrize("dialect", ["postgresql"])
 
 
-def generation(site: Site) -> tuple[str, str]:
+def generation(site):
     with site.databases.readonly_session() as session:
         feed, timeline = session.execute(select(Generation.feed, Generation.timeline)).one()
     return feed, timeline
 
 
-def set_timeline(site: Site, timeline: str) -> None:
+def set_timeline(site, timeline):
     with site.databases.write_session.begin() as session:
         session.execute(update(Generation).values(timeline=timeline))
 
 
-def feeds_begun(site: Site) -> int:
+def feeds_begun(site):
     with site.databases.readonly_session() as session:
         return session.scalar(select(func.count()).where(AuditEntry.action == "feed begun")) or 0
 
 
-def connect_again(site: Site) -> None:
+def connect_again(site):
     """As after a failover, which ends all connections."""
     site.databases.dispose()
     site.databases.write_engine.connect().close()
 
 
 @postgresql
-def test_another_timeline_begins_a_new_feed(site: Site) -> None:
+def test_another_timeline_begins_a_new_feed(site):
     # C-SYNC-6, C-MOD-2
     mod = new_mod(site)
     feed, timeline = generation(site)
@@ -62,7 +60,7 @@ def test_another_timeline_begins_a_new_feed(site: Site) -> None:
     assert new_mod(site)["id"] == mod["id"] + 2 * ID_GAP + 1
 
 
-def test_what_a_role_may_read_makes_no_other_timeline() -> None:
+def test_what_a_role_may_read_makes_no_other_timeline():
     # C-SYNC-6
     assert is_same_timeline("00000002", "7312/00000002")
     assert is_same_timeline("7312/00000002", "00000002")
@@ -72,7 +70,7 @@ def test_what_a_role_may_read_makes_no_other_timeline() -> None:
 
 
 @postgresql
-def test_an_unknown_timeline_is_only_recorded(site: Site) -> None:
+def test_an_unknown_timeline_is_only_recorded(site):
     """As after an upgrade and a restore."""
     feed, timeline = generation(site)
     set_timeline(site, "")
@@ -82,7 +80,7 @@ def test_an_unknown_timeline_is_only_recorded(site: Site) -> None:
 
 
 @pytest.fixture
-def plain_role(site: Site, postgres: PostgresServer) -> Iterator[str]:
+def plain_role(site, postgres):
     """The address of the site's database for a role that may not read the system's identifier."""
     url = site.databases.write_engine.url
     with closing(psycopg.connect(f"host='{postgres.base}' port={PORT} user=postgres dbname={url.database}")) as other:
@@ -99,7 +97,7 @@ def plain_role(site: Site, postgres: PostgresServer) -> Iterator[str]:
 
 
 @postgresql
-def test_a_role_that_may_not_read_the_system_knows_its_timeline(site: Site, plain_role: str) -> None:
+def test_a_role_that_may_not_read_the_system_knows_its_timeline(site, plain_role):
     # C-SYNC-6
     set_timeline(site, "00000000")
     feed = generation(site)[0]

@@ -17,31 +17,30 @@ from modhub.catalogue.models import Mod
 from modhub.catalogue.owning import services
 from modhub.db import changes
 from modhub.db.changes import ChangeReader, What, mark_changed
-from modhub.db.unit_of_work import CommitStep, CommitSteps, PendingWork, WriteSession, take_steps, unit_of_work
+from modhub.db.unit_of_work import CommitSteps, PendingWork, WriteSession, take_steps, unit_of_work
 from modhub.web.request import act_for_request
-from modhub_testing import Site
 from modhub_testing.mods import OWNER, copy_damage, mod_address, new_mod, published_mod, upload_asset
 
 
-def changed_kinds(site: Site) -> list[str]:
+def changed_kinds(site):
     reader = ChangeReader(site.databases.raw_queries, {"one", "two", "three", "four"})
     return [entry.kind for entry in reader.page(0, 100).changes]
 
 
-def mark(session: Session, kind: str, number: int) -> None:
+def mark(session, kind, number):
     mark_changed(session, kind, What.EDITED)
     mark_stale(session, [number])
     mark_score_stale(session, [-number])
     record(session, kind, "thing", number)
 
 
-def marked(session: Session) -> tuple[list[str], list[int], list[int], list[str]]:
+def marked(session):
     pending = unit_of_work(session).pending
     kinds = [kind for kind, _ in pending.changes]
     return kinds, sorted(pending.stale_mods), sorted(pending.stale_scores), [action for action, _ in pending.log_lines]
 
 
-def test_a_rollback_to_a_savepoint_forgets_what_came_after_it(site: Site) -> None:
+def test_a_rollback_to_a_savepoint_forgets_what_came_after_it(site):
     # C-AUD-1
     with site.databases.write_session.begin() as session:
         mark(session, "one", 1)
@@ -64,7 +63,7 @@ def test_a_rollback_to_a_savepoint_forgets_what_came_after_it(site: Site) -> Non
 
 
 @pytest.mark.parametrize("end", ["commit", "rollback", "close"])
-def test_the_next_transaction_of_a_session_begins_with_nothing(site: Site, end: str) -> None:
+def test_the_next_transaction_of_a_session_begins_with_nothing(site, end):
     # C-AUD-1
     request = SimpleNamespace(caller=account_identity(8), environ={})
     with site.databases.write_session() as session:
@@ -84,16 +83,14 @@ def test_the_next_transaction_of_a_session_begins_with_nothing(site: Site, end: 
     assert changed_kinds(site) == (["one"] if end == "commit" else [])
 
 
-def test_an_attempt_that_is_repeated_raises_the_serial_once(
-    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_attempt_that_is_repeated_raises_the_serial_once(site, monkeypatch, caplog):
     # C-AUD-1
     mod = published_mod(site)
     reader = site.find_service(ChangeReader)
     before = reader.generation()[0]
     attempts = []
 
-    def conflict(session: Session, by: int = 1) -> int:
+    def conflict(session, by=1):
         attempts.append(by)
         if len(attempts) < 3:
             raise TransientError
@@ -110,10 +107,10 @@ def test_an_attempt_that_is_repeated_raises_the_serial_once(
     assert copy_damage(site) == []
 
 
-def test_the_steps_are_taken_in_order_and_not_for_savepoints(site: Site) -> None:
-    taken: list[str] = []
+def test_the_steps_are_taken_in_order_and_not_for_savepoints(site):
+    taken = []
 
-    def step(name: str) -> CommitStep:
+    def step(name):
         return lambda session: taken.append(name + " in a savepoint" * session.in_nested_transaction())
 
     factory = sessionmaker(site.databases.write_engine, class_=WriteSession)
@@ -127,7 +124,7 @@ def test_the_steps_are_taken_in_order_and_not_for_savepoints(site: Site) -> None
     assert taken == ["first", "flushed", "second", "third"]
 
 
-def test_a_mod_is_published_in_any_session(site: Site) -> None:
+def test_a_mod_is_published_in_any_session(site):
     """Services need no session of the application: nobody hears of the deed, and nothing is done at its commit."""
     mod = new_mod(site)
     upload_asset(site, mod, "code", version="1")

@@ -6,9 +6,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 import transaction
@@ -17,7 +14,6 @@ from sqlalchemy import BigInteger, literal_column, select, type_coerce, update
 from sqlalchemy.exc import OperationalError
 
 from modhub.catalogue.models import Game
-from modhub.db import Databases
 from modhub.plugins.declarations import Declarations, Worker
 from modhub.plugins.leases import CLOCKS, LEASE_SECONDS, HeldLease, Lease, LeaseLost, release_leases
 from modhub.plugins.workers import (
@@ -31,35 +27,34 @@ from modhub.plugins.workers import (
     is_stopping,
     time_is_up,
 )
-from modhub_testing import Site, Start
 
 
-def worker(run: Callable[[Any], object], every: float = 0.01, name: str = "deeds", **more: bool) -> Worker:
+def worker(run, every=0.01, name="deeds", **more):
     return Worker(name, run, every, **{"long": False, "alone": False, "at_stop": False, **more})
 
 
 @pytest.fixture
-def workers() -> Iterator[Workers]:
+def workers():
     made = Workers()
     yield made
     made.stop()
 
 
-def lease_of(databases: Databases, holder: str) -> HeldLease:
+def lease_of(databases, holder):
     return HeldLease(databases, "deeds", holder, LEASE_SECONDS)
 
 
-def games(site: Site) -> list[str]:
+def games(site):
     with site.databases.readonly_session() as session:
         return list(session.scalars(select(Game.name)))
 
 
-def add_game(databases: Databases, name: str) -> None:
+def add_game(databases, name):
     with databases.write_session.begin() as session:
         session.add(Game(name=name, folded=name))
 
 
-def shift(databases: Databases, seconds: float) -> None:
+def shift(databases, seconds):
     """Let the lease end ``seconds`` later than it does."""
     clock = literal_column(CLOCKS[databases.dialect], BigInteger)
     until = type_coerce(clock + int(seconds * 1e6), Lease.until.type)
@@ -67,10 +62,10 @@ def shift(databases: Databases, seconds: float) -> None:
         session.execute(update(Lease).values(until=until))
 
 
-def test_rounds_go_on_until_a_stop_and_one_is_the_last(site: Site, workers: Workers) -> None:
+def test_rounds_go_on_until_a_stop_and_one_is_the_last(site, workers):
     rounds, enough = [], threading.Event()
 
-    def run(registry: Any) -> None:
+    def run(registry):
         assert registry is site.registry
         rounds.append(workers.is_stopping)
         if len(rounds) == 3:
@@ -86,12 +81,12 @@ def test_rounds_go_on_until_a_stop_and_one_is_the_last(site: Site, workers: Work
 
 
 @pytest.mark.slow
-def test_a_stop_waits_for_a_round_and_a_long_one_ends_early(site: Site, start: Start) -> None:
+def test_a_stop_waits_for_a_round_and_a_long_one_ends_early(site, start):
     mine, began = site.find_service(Workers), threading.Event()
     mine.failed.pop("deeds", None)  # the application is shared
     before = threading.enumerate()  # those of other tests may still end
 
-    def run(registry: Any) -> None:
+    def run(registry):
         began.set()
         while not is_stopping(registry):
             time.sleep(0.01)
@@ -105,7 +100,7 @@ def test_a_stop_waits_for_a_round_and_a_long_one_ends_early(site: Site, start: S
     assert not [thread for thread in threading.enumerate() if thread not in before]
 
 
-def full_database() -> OperationalError:
+def full_database():
     cause = sqlite3.OperationalError("database or disk is full")
     cause.sqlite_errorcode = sqlite3.SQLITE_FULL
     return OperationalError("UPDATE secret SET x = ?", (1,), cause)
@@ -119,12 +114,10 @@ def full_database() -> OperationalError:
         (full_database(), ("deeds wait: the database is not available: database or disk is full", False)),
     ],
 )
-def test_the_first_of_several_failures_is_logged_and_each_is_counted(
-    site: Site, workers: Workers, caplog: pytest.LogCaptureFixture, error: Exception, failure: tuple[str, bool]
-) -> None:
+def test_the_first_of_several_failures_is_logged_and_each_is_counted(site, workers, caplog, error, failure):
     fails = True
 
-    def run(_registry: Any) -> None:
+    def run(_registry):
         if fails:
             raise error
 
@@ -145,7 +138,7 @@ def test_the_first_of_several_failures_is_logged_and_each_is_counted(
     assert read("interval_seconds") == deeds.every
 
 
-def test_the_pause_grows_while_rounds_fail(workers: Workers) -> None:
+def test_the_pause_grows_while_rounds_fail(workers):
     turn, pauses = _Turn(worker(print, 2.0), 2.0, 0.0), [2.0]
     for succeeded in [False] * 5 + [True, True]:
         workers._end_turn(turn, succeeded, is_last=False)
@@ -157,18 +150,16 @@ def test_the_pause_grows_while_rounds_fail(workers: Workers) -> None:
 class Hanging:
     """Rounds that hang until they are let go."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.began, self.go_on = threading.Event(), threading.Event()
 
-    def run(self, _registry: Any) -> None:
+    def run(self, _registry):
         self.began.set()
         assert self.go_on.wait(20)
 
 
 @pytest.mark.slow
-def test_two_long_rounds_that_hang_hold_up_no_short_one(
-    site: Site, workers: Workers, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_long_rounds_that_hang_hold_up_no_short_one(site, workers, monkeypatch):
     """Two long rounds that hang hold up other long ones, but not emails; their leases are renewed.
 
     With a short round that hangs too nothing runs in this process, which its metrics tell (`ModhubWorkerLate`).
@@ -206,7 +197,7 @@ def test_two_long_rounds_that_hang_hold_up_no_short_one(
 
 
 @pytest.mark.postgres
-def test_a_lease_has_one_holder_and_passes_on_when_it_lapses(site: Site) -> None:
+def test_a_lease_has_one_holder_and_passes_on_when_it_lapses(site):
     first, other = (lease_of(site.databases, holder) for holder in ("one", "other"))
     assert first.take()
     assert not other.take()
@@ -225,7 +216,7 @@ def test_a_lease_has_one_holder_and_passes_on_when_it_lapses(site: Site) -> None
 
 
 @pytest.mark.postgres
-def test_who_does_not_hold_the_lease_only_reads(site: Site) -> None:
+def test_who_does_not_hold_the_lease_only_reads(site):
     assert lease_of(site.databases, "one").take()
     with site.counted() as statements:
         assert not lease_of(site.databases, "other").take()
@@ -233,11 +224,11 @@ def test_who_does_not_hold_the_lease_only_reads(site: Site) -> None:
 
 
 @pytest.mark.postgres
-def test_many_take_it_at_once_and_one_has_it(site: Site) -> None:
+def test_many_take_it_at_once_and_one_has_it(site):
     for _ in range(5):
         taken, barrier = list[str](), threading.Barrier(6)
 
-        def take(holder: str, taken: list[str] = taken, barrier: threading.Barrier = barrier) -> None:
+        def take(holder, taken=taken, barrier=barrier):
             barrier.wait()
             if lease_of(site.databases, holder).take():
                 taken.append(holder)
@@ -252,10 +243,10 @@ def test_many_take_it_at_once_and_one_has_it(site: Site) -> None:
 
 
 @pytest.mark.postgres
-def test_what_a_woken_process_writes_is_rolled_back(site: Site) -> None:
+def test_what_a_woken_process_writes_is_rolled_back(site):
     other = lease_of(site.databases, "other")
 
-    def run(_registry: Any) -> None:
+    def run(_registry):
         add_game(site.databases, "before")
         # While this process is frozen, the lease lapses.
         elsewhere = threading.Thread(target=lambda: (shift(site.databases, -1), other.take()))
@@ -272,7 +263,7 @@ def test_what_a_woken_process_writes_is_rolled_back(site: Site) -> None:
 
 
 @pytest.mark.postgres
-def test_only_the_holder_runs_a_round_and_hands_it_on_at_a_stop(site: Site) -> None:
+def test_only_the_holder_runs_a_round_and_hands_it_on_at_a_stop(site):
     first, other, runs = Workers(), Workers(), []
     alone = worker(lambda _: runs.append(1), 60, alone=True)
     assert first.run_round(site.registry, alone)
@@ -285,11 +276,11 @@ def test_only_the_holder_runs_a_round_and_hands_it_on_at_a_stop(site: Site) -> N
 
 
 @pytest.mark.postgres
-def test_who_has_lost_the_lease_exports_neither_success_nor_failure(site: Site) -> None:
+def test_who_has_lost_the_lease_exports_neither_success_nor_failure(site):
     # C-RUN-49
     mine, fails = site.find_service(Workers), False
 
-    def run(_registry: Any) -> None:
+    def run(_registry):
         if fails:
             raise RoundFailed("no")
 
@@ -305,7 +296,7 @@ def test_who_has_lost_the_lease_exports_neither_success_nor_failure(site: Site) 
     assert (read("success_timestamp_seconds"), read("failed_rounds")) == (None, 0)
 
 
-def read(metric: str) -> float | None:
+def read(metric):
     """What this process exports about the worker."""
     return REGISTRY.get_sample_value(f"modhub_worker_{metric}", {"worker": "deeds"})
 
@@ -335,7 +326,7 @@ serve(app, listen="127.0.0.1:0")
 
 
 @pytest.mark.process
-def test_workers_end_while_threads_can_still_be_started(site: Site, tmp_path: Path) -> None:
+def test_workers_end_while_threads_can_still_be_started(site, tmp_path):
     """From Python 3.12 on they cannot when ``atexit`` runs, and a round may start one."""
     program = tmp_path / "ends.py"
     program.write_text(ENDS, "utf-8")
@@ -347,7 +338,7 @@ def test_workers_end_while_threads_can_still_be_started(site: Site, tmp_path: Pa
 
 
 @pytest.mark.postgres
-def test_doctor_names_work_that_nobody_does(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_names_work_that_nobody_does(site, monkeypatch):
     declared = site.find_service(Declarations)
     monkeypatch.setattr(declared, "workers", [worker(print, alone=True), worker(print)])
     admin = type("Admin", (), {"databases": site.databases, "declarations": declared})
@@ -359,7 +350,7 @@ def test_doctor_names_work_that_nobody_does(site: Site, monkeypatch: pytest.Monk
     assert sentence == "no process has run the worker of deeds for 20 minutes: is modhub running?"
 
 
-def test_a_round_that_could_go_on_is_told_that_its_time_is_up(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_round_that_could_go_on_is_told_that_its_time_is_up(site, monkeypatch):
     is_over = time_is_up(site.registry)
     assert not is_over()
     monkeypatch.setattr("modhub.plugins.workers.monotonic", lambda: time.monotonic() + ROUND_SECONDS)

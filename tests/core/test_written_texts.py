@@ -1,7 +1,6 @@
 """Descriptions written as plain text, Markdown or HTML."""
 
 import time
-from typing import Any
 
 import pytest
 
@@ -9,7 +8,6 @@ from modhub.catalogue.models import DescriptionSource
 from modhub.catalogue.owning.texts import find_removed_markup, render_markdown, write_text
 from modhub.content import limits
 from modhub.content.markup import clean
-from modhub_testing import Site
 from modhub_testing.mods import OWNER, mod_address, new_mod, upload_asset
 from modhub_testing.pages import form_at, make_mod_by_form, new_visitor, workshop_form
 
@@ -59,19 +57,19 @@ LINK = '<a href="https://e.org" rel="nofollow noopener ugc">'
         ("![i](/Modhub/file/5)", "markdown", '<p><img src="/Modhub/file/5" alt="i"></p>'),
     ],
 )
-def test_what_is_typed_becomes_html(submitted: str, chosen: str, stored: str) -> None:
+def test_what_is_typed_becomes_html(submitted, chosen, stored):
     # C-PAGE-16, C-PAGE-27
     written = write_text(submitted, chosen, limits.DESCRIPTION)
     assert clean(written.uncleaned, limits.DESCRIPTION) == stored
 
 
-def source_of(site: Site, mod: Any) -> tuple[str, str]:
+def source_of(site, mod):
     here = f"/Modhub/mine/{mod['id']}"
     form = workshop_form(new_visitor(site, OWNER), here)
     return form["description"].value.strip(), form["format"].value
 
 
-def test_a_source_is_kept_for_the_next_edit(site: Site) -> None:
+def test_a_source_is_kept_for_the_next_edit(site):
     # C-PAGE-27
     author = new_visitor(site, OWNER)
     page = make_mod_by_form(author, title="A", description=MARKDOWN, format="markdown")
@@ -93,7 +91,7 @@ def test_a_source_is_kept_for_the_next_edit(site: Site) -> None:
 
 
 @pytest.mark.parametrize("stored", ["Laps &amp; times\nin &lt;b&gt;", "It is **new** &amp; fast"])
-def test_html_without_a_tag_stays_as_it_is_when_another_field_is_saved(site: Site, stored: str) -> None:
+def test_html_without_a_tag_stays_as_it_is_when_another_field_is_saved(site, stored):
     # C-PAGE-27, C-PAGE-71: by the API a description is HTML, also if it has no tag.
     mod = new_mod(site, description=stored)
     upload_asset(site, mod, "code", version="1")
@@ -110,7 +108,7 @@ def test_html_without_a_tag_stays_as_it_is_when_another_field_is_saved(site: Sit
     assert (told["title"], told["text"]) == ("Another title", stored)
 
 
-def test_a_source_of_another_description_is_not_shown(site: Site) -> None:
+def test_a_source_of_another_description_is_not_shown(site):
     # C-PAGE-27: the API changes a description without its source.
     author = new_visitor(site, OWNER)
     page = make_mod_by_form(author, title="A", description=MARKDOWN, format="markdown")
@@ -122,7 +120,7 @@ def test_a_source_of_another_description_is_not_shown(site: Site) -> None:
     assert site.count_rows(DescriptionSource) == 0
 
 
-def test_what_was_typed_survives_an_error_with_its_format(site: Site) -> None:
+def test_what_was_typed_survives_an_error_with_its_format(site):
     # C-PAGE-27
     mod = new_mod(site)
     here = f"/Modhub/mine/{mod['id']}"
@@ -136,7 +134,7 @@ def test_what_was_typed_survives_an_error_with_its_format(site: Site) -> None:
     assert again.submit(status=303).follow().html.select_one(".note.good")["data-cut"] == "description"
 
 
-def test_the_preview_lists_what_is_removed() -> None:
+def test_the_preview_lists_what_is_removed():
     # C-PAGE-27
     submitted = '<p class="x" style="y">a<img src="https://e.org/a.png"><img src="/Modhub/file/1" onload="z"><form a=b>'
     cleaned = clean(submitted, limits.DESCRIPTION)
@@ -159,7 +157,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.slow
-def test_hostile_markdown_takes_bounded_time(name: str) -> None:
+def test_hostile_markdown_takes_bounded_time(name):
     # T-A3, C-PAGE-27: the bound is ten times what the slowest of them takes on a busy machine.
     begun = time.process_time()
     written = write_text(HOSTILE[name], "markdown", limits.DESCRIPTION)
@@ -168,7 +166,7 @@ def test_hostile_markdown_takes_bounded_time(name: str) -> None:
     assert len(written.html or "") < 400 * limits.DESCRIPTION
 
 
-def test_markdown_that_takes_too_much_work_is_shown_as_text() -> None:
+def test_markdown_that_takes_too_much_work_is_shown_as_text():
     assert render_markdown(HOSTILE["columns"]) is None
     written = write_text(HOSTILE["columns"], "markdown", limits.DESCRIPTION)
     assert (written.html or "").startswith("<p>|a|a|")

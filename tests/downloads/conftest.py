@@ -1,26 +1,24 @@
 """The core with accounts and the feature, on a fresh database of each kind."""
 
-from collections.abc import Callable
-
 import pytest
 
 from modhub_downloads.read_service import DownloadReader
 from modhub_downloads.worker import DownloadWriter
-from modhub_testing import TEST_ACCOUNTS, Site, Start
+from modhub_testing import TEST_ACCOUNTS
 
 FEATURES = f"{TEST_ACCOUNTS} modhub_downloads"
 
 
 @pytest.fixture
-def site(start: Start) -> Site:
+def site(start):
     return start(FEATURES)
 
 
 @pytest.fixture
-def counts(site: Site) -> Callable[..., dict[str, int]]:
+def counts(site):
     """Writes what waits, and returns the downloads of a mod by version."""
 
-    def read(mod: dict[str, int]) -> dict[str, int]:
+    def read(mod):
         site.find_service(DownloadWriter).write_all()
         assert len(site.find_service(DownloadWriter).counter) == 0
         counts = DownloadReader(site.databases.raw_queries).versions(mod["id"])

@@ -4,7 +4,6 @@ import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from prometheus_client import REGISTRY
@@ -13,7 +12,6 @@ from sqlalchemy import select
 from modhub_downloads.models import DailyDownloads, DaySalt, SeenDownload, day_of
 from modhub_downloads.services import CountedDownload, DownloadCounter
 from modhub_downloads.worker import DownloadWriter
-from modhub_testing import Site, Start
 from modhub_testing.mods import hide_mod, mod_address, new_mod, published_mod, restore_mod, upload_asset
 
 from .conftest import FEATURES
@@ -21,7 +19,7 @@ from .conftest import FEATURES
 pytestmark = pytest.mark.postgres
 
 Counts = Callable[[dict[str, int]], dict[str, int]]
-CASES: dict[str, tuple[dict[str, str], int, int]] = {
+CASES = {
     # headers, status, downloads
     "whole": ({}, 200, 1),
     # The file has 44 bytes.
@@ -37,16 +35,16 @@ CASES: dict[str, tuple[dict[str, str], int, int]] = {
 }
 
 
-def download(site: Site, mod: dict[str, Any], caller: str = "192.0.2.1", status: int = 200, **headers: str) -> Any:
+def download(site, mod, caller="192.0.2.1", status=200, **headers):
     return site.get(mod_address(mod, "download"), headers=headers, status=status, extra_environ={"REMOTE_ADDR": caller})
 
 
-def code_url(mod: dict[str, Any]) -> str:
+def code_url(mod):
     return str(next(asset["url"] for asset in mod["assets"] if asset["kind"] == "code"))
 
 
 @pytest.mark.parametrize("address", ["download", "file"])
-def test_what_counts(site: Site, counts: Counts, address: str) -> None:
+def test_what_counts(site, counts, address):
     # C-DL-1
     mod = published_mod(site)
     url = mod_address(mod, "download") if address == "download" else code_url(mod)
@@ -60,7 +58,7 @@ def test_what_counts(site: Site, counts: Counts, address: str) -> None:
     assert counts(mod) == {"1": expected}
 
 
-def test_files_that_are_not_the_code_do_not_count(site: Site, counts: Counts) -> None:
+def test_files_that_are_not_the_code_do_not_count(site, counts):
     # C-DL-1
     mod = published_mod(site)
     upload_asset(site, mod, "css", b"p {}", content_type="text/css")
@@ -71,7 +69,7 @@ def test_files_that_are_not_the_code_do_not_count(site: Site, counts: Counts) ->
     assert counts(mod) == {}
 
 
-def test_drafts_and_hidden_mods_do_not_count(site: Site, counts: Counts) -> None:
+def test_drafts_and_hidden_mods_do_not_count(site, counts):
     # C-DL-1, C-DL-6
     draft = new_mod(site)
     upload_asset(site, draft, "code", version="1", name="a.zip")
@@ -98,7 +96,7 @@ def test_drafts_and_hidden_mods_do_not_count(site: Site, counts: Counts) -> None
         ("", "", 1),
     ],
 )
-def test_a_caller_is_an_address_or_a_network(site: Site, counts: Counts, first: str, second: str, callers: int) -> None:
+def test_a_caller_is_an_address_or_a_network(site, counts, first, second, callers):
     # C-DL-2
     mod = published_mod(site)
     for caller in (first, second):
@@ -108,7 +106,7 @@ def test_a_caller_is_an_address_or_a_network(site: Site, counts: Counts, first: 
     assert counts(mod) == {"1": callers}, "also once the first ones are written"
 
 
-def test_a_new_version_counts_on_its_own(site: Site, counts: Counts) -> None:
+def test_a_new_version_counts_on_its_own(site, counts):
     # C-DL-2, C-DL-4
     mod = published_mod(site)
     other = published_mod(site, title="Another mod")
@@ -125,7 +123,7 @@ def test_a_new_version_counts_on_its_own(site: Site, counts: Counts) -> None:
     }
 
 
-def test_a_download_of_a_proxy_counts_as_ours(start: Start) -> None:
+def test_a_download_of_a_proxy_counts_as_ours(start):
     # C-DL-1
     site = start(FEATURES, modhub__accel_redirect="/_files/")
     mod = published_mod(site)
@@ -137,8 +135,8 @@ def test_a_download_of_a_proxy_counts_as_ours(start: Start) -> None:
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[datetime], None]:
-    def set_clock(moment: datetime) -> None:
+def clock(monkeypatch):
+    def set_clock(moment):
         for module in ("models", "worker", "pages"):
             monkeypatch.setattr(f"modhub_downloads.{module}.now", lambda: moment)
 
@@ -149,12 +147,12 @@ EVENING = datetime(2026, 11, 22, 23, 59, 59, tzinfo=UTC)
 MIDNIGHT = EVENING + timedelta(seconds=1)
 
 
-def rows_of(site: Site, *columns: Any) -> list[Any]:
+def rows_of(site, *columns):
     with site.databases.readonly_session() as session:
         return [tuple(row) for row in session.execute(select(*columns).order_by(*columns))]
 
 
-def test_at_midnight_a_new_day_begins(site: Site, clock: Callable[[datetime], None]) -> None:
+def test_at_midnight_a_new_day_begins(site, clock):
     # C-DL-2
     mod, today = published_mod(site), day_of(MIDNIGHT)
     writer = site.find_service(DownloadWriter)
@@ -169,7 +167,7 @@ def test_at_midnight_a_new_day_begins(site: Site, clock: Callable[[datetime], No
     assert site.get(mod_address(mod, "downloads")).json["total"] == 2
 
 
-def test_salts_and_hashes_end_with_their_day(site: Site, clock: Callable[[datetime], None]) -> None:
+def test_salts_and_hashes_end_with_their_day(site, clock):
     # C-DL-3
     mod, today = published_mod(site), day_of(MIDNIGHT)
     writer = site.find_service(DownloadWriter)
@@ -193,7 +191,7 @@ def test_salts_and_hashes_end_with_their_day(site: Site, clock: Callable[[dateti
     assert rows_of(site, DailyDownloads.downloads) == [(1,), (1,)]
 
 
-def test_what_arrives_after_its_day_was_closed_counts_today(site: Site, clock: Callable[[datetime], None]) -> None:
+def test_what_arrives_after_its_day_was_closed_counts_today(site, clock):
     # C-DL-2
     mod, today = published_mod(site), day_of(MIDNIGHT)
     writer, counter = site.find_service(DownloadWriter), site.find_service(DownloadWriter).counter
@@ -209,7 +207,7 @@ def test_what_arrives_after_its_day_was_closed_counts_today(site: Site, clock: C
     assert len(counter) == 0
 
 
-def test_every_day_has_another_salt_and_no_address_is_stored(site: Site, clock: Callable[[datetime], None]) -> None:
+def test_every_day_has_another_salt_and_no_address_is_stored(site, clock):
     # C-DL-3
     mod = published_mod(site)
     for moment in (EVENING, MIDNIGHT):
@@ -223,13 +221,11 @@ def test_every_day_has_another_salt_and_no_address_is_stored(site: Site, clock: 
         assert b"203.0.113.77" not in b"".join(path.read_bytes() for path in file.parent.glob(file.name + "*"))
 
 
-def lost_connection(*_: object) -> None:
+def lost_connection(*_):
     raise OSError("lost")
 
 
-def test_an_error_loses_nothing_and_a_repetition_adds_nothing(
-    site: Site, counts: Counts, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_loses_nothing_and_a_repetition_adds_nothing(site, counts, monkeypatch):
     # C-DL-7
     mod = published_mod(site)
     for number in range(3):
@@ -244,11 +240,11 @@ def test_an_error_loses_nothing_and_a_repetition_adds_nothing(
     assert counts(mod) == {"1": 3}
 
 
-def lost_downloads() -> float:
+def lost_downloads():
     return REGISTRY.get_sample_value("modhub_downloads_lost_total") or 0
 
 
-def test_memory_is_bounded(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_bounded(start, monkeypatch):
     # C-DL-7
     monkeypatch.setattr("modhub_downloads.services.WAITING_MOST", 3)
     site = start(FEATURES, fresh=True)
@@ -264,7 +260,7 @@ def test_memory_is_bounded(start: Start, monkeypatch: pytest.MonkeyPatch) -> Non
     assert site.get(mod_address(mod, "downloads")).json["total"] == 4
 
 
-def test_two_writers_count_a_caller_once(site: Site, counts: Counts) -> None:
+def test_two_writers_count_a_caller_once(site, counts):
     # C-DL-2
     mods = [published_mod(site) for _ in range(3)]
     day = day_of(datetime.now(UTC))

@@ -1,13 +1,10 @@
 """The order "Most downloaded": on pages and in feeds, never in the API."""
 
-from typing import Any
-
 import pytest
 from sqlalchemy import insert
 
 from modhub.catalogue.reading.service import CatalogueReader, ListParams
 from modhub_downloads.models import ModDownloads
-from modhub_testing import Site
 from modhub_testing.mods import hide_mod, insert_mods, mod_address, published_mod
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
@@ -18,7 +15,7 @@ COUNTS = {1: 5, 4: 900, 9: 5, 12: 7, 20: 5, 24: 1}
 
 
 @pytest.fixture
-def ids(site: Site) -> list[int]:
+def ids(site):
     """The mods, the one changed longest ago first."""
     mods = [{"title": f"Mod {at}", "games": ["Portal" if at % 2 else "Tetris"]} for at in range(MODS)]
     mod_ids = insert_mods(site, mods)
@@ -29,12 +26,12 @@ def ids(site: Site) -> list[int]:
     return mod_ids
 
 
-def expected(ids: list[int], places: Any = range(MODS)) -> list[int]:
+def expected(ids, places=range(MODS)):
     ranked = sorted((at for at in places if at in COUNTS), key=lambda at: (-COUNTS[at], -at))
     return [ids[at] for at in [*ranked, *sorted(set(places) - COUNTS.keys(), reverse=True)]]
 
 
-def listed(site: Site, query: str) -> list[int]:
+def listed(site, query):
     page = site.get(f"/Modhub?sort=downloads&{query}").html
     links = [link["href"] for link in page.select(".cards h3 a, .cards h2 a")]
     return [int(link.rpartition("/")[2]) for link in links]
@@ -42,7 +39,7 @@ def listed(site: Site, query: str) -> list[int]:
 
 @pytest.mark.parametrize("size", [6, 7, 25])
 @pytest.mark.slow
-def test_all_pages_together_have_each_mod_once_and_in_order(site: Site, ids: list[int], size: int) -> None:
+def test_all_pages_together_have_each_mod_once_and_in_order(site, ids, size):
     # C-DL-5
     page_count = -(-MODS // size)
     pages = [listed(site, f"size={size}&page={number}") for number in range(1, page_count + 1)]
@@ -59,7 +56,7 @@ def test_all_pages_together_have_each_mod_once_and_in_order(site: Site, ids: lis
         ("q=mod+1&game=tetris", [10, 12, 14, 16, 18]),
     ],
 )
-def test_a_filter_keeps_the_order(site: Site, ids: list[int], query: str, places: Any) -> None:
+def test_a_filter_keeps_the_order(site, ids, query, places):
     # C-DL-5
     pages = [listed(site, f"{query}&size=4&page={number}") for number in range(1, 9)]
     assert [mod_id for page in pages for mod_id in page] == expected(ids, [*places])
@@ -67,7 +64,7 @@ def test_a_filter_keeps_the_order(site: Site, ids: list[int], query: str, places
     assert total == f"{len([*places])} mods"
 
 
-def test_the_page_leads_on_in_the_same_order(site: Site, ids: list[int]) -> None:
+def test_the_page_leads_on_in_the_same_order(site, ids):
     # C-DL-5
     page = site.get("/Modhub?sort=downloads&size=20&game=Tetris&page=1").html
     assert [option.text for option in page.select("#sort option[selected]")] == ["Most downloaded"]
@@ -81,7 +78,7 @@ def test_the_page_leads_on_in_the_same_order(site: Site, ids: list[int]) -> None
     assert site.get("/Modhub/feed?sort=downloads").text.count("<entry") == 20
 
 
-def test_hidden_and_deleted_mods_are_not_listed(site: Site) -> None:
+def test_hidden_and_deleted_mods_are_not_listed(site):
     # C-DL-5, C-DL-6
     shown, hidden, deleted = (published_mod(site) for _ in range(3))
     with site.databases.write_session.begin() as session:
@@ -96,7 +93,7 @@ def test_hidden_and_deleted_mods_are_not_listed(site: Site) -> None:
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-def test_sqlite_reads_the_order_from_its_index_whatever_it_knew_at_analyze(site: Site) -> None:
+def test_sqlite_reads_the_order_from_its_index_whatever_it_knew_at_analyze(site):
     insert_mods(site, [{"title": f"Mod {at}"} for at in range(MODS)])
     with site.databases.write_engine.begin() as connection:
         connection.exec_driver_sql("ANALYZE")

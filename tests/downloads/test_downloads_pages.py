@@ -1,13 +1,11 @@
 """What a mod's page and the workshop show."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import insert
 
 from modhub_downloads.models import DailyDownloads, ModDownloads, day_of
-from modhub_testing import Site
 from modhub_testing.mods import hide_mod, mod_address, new_mod, published_mod, upload_asset
 
 pytestmark = pytest.mark.slow
@@ -19,7 +17,7 @@ DEFINITION = (
 OWNER_COOKIE = {"Cookie": "account=7"}
 
 
-def count(site: Site, mod: dict[str, Any], *rows: tuple[str, int, int]) -> None:
+def count(site, mod, *rows):
     """Rows of (version, days ago, downloads)."""
     values = [
         {"mod_id": mod["id"], "version": version, "day": day_of(datetime.now(UTC)) - ago, "downloads": number}
@@ -29,16 +27,16 @@ def count(site: Site, mod: dict[str, Any], *rows: tuple[str, int, int]) -> None:
         session.execute(insert(DailyDownloads).values(values))
 
 
-def words(element: Any) -> str:
+def words(element):
     return " ".join(element.text.split())
 
 
-def workshop(site: Site, mod: dict[str, Any]) -> Any:
+def workshop(site, mod):
     page = site.get(f"/Modhub/mine/{mod['id']}?part=details", headers=OWNER_COOKIE).html
     return page.select_one('[aria-labelledby="downloads"]')
 
 
-def test_the_page_says_how_often(site: Site) -> None:
+def test_the_page_says_how_often(site):
     # C-DL-4
     mod = published_mod(site, version="1.4")
     # A number that says nothing is left out.
@@ -49,13 +47,13 @@ def test_the_page_says_how_often(site: Site) -> None:
     assert said(site, mod, "de") == "1.204 Downloads"
 
 
-def said(site: Site, mod: dict[str, Any], language: str) -> str:
+def said(site, mod, language):
     page = site.get(mod["url"], headers={"Accept-Language": language}).html
     return words(page.select_one(".mod-box > .facts-list div:last-child dd"))
 
 
 @pytest.mark.postgres
-def test_an_author_has_the_downloads_of_all_their_mods(site: Site) -> None:
+def test_an_author_has_the_downloads_of_all_their_mods(site):
     # C-PAGE-87, C-DL-6
     first, second, hidden, _uncounted = (published_mod(site) for _ in range(4))
     other = published_mod(site, owner=8)
@@ -72,7 +70,7 @@ def test_an_author_has_the_downloads_of_all_their_mods(site: Site) -> None:
     assert sum("downloads_mod" in statement for statement in statements) == 1
 
 
-def test_the_owner_sees_days_and_versions(site: Site) -> None:
+def test_the_owner_sees_days_and_versions(site):
     # C-DL-4
     mod = published_mod(site, version="1")
     upload_asset(site, mod, "code", version="2", name="a.zip")
@@ -96,7 +94,7 @@ def test_the_owner_sees_days_and_versions(site: Site) -> None:
 
 
 @pytest.mark.parametrize("state", ["draft", "hidden"])
-def test_what_not_everybody_sees_shows_no_counts(site: Site, state: str) -> None:
+def test_what_not_everybody_sees_shows_no_counts(site, state):
     # C-DL-6
     mod = new_mod(site) if state == "draft" else published_mod(site)
     count(site, mod, ("1", 0, 5))

@@ -1,7 +1,6 @@
 """Popular this week: an order and a row of pages, computed into a table; and the figure on cards."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import delete, insert, select, update
@@ -11,7 +10,7 @@ from modhub.db import now
 from modhub_downloads import worker
 from modhub_downloads.models import DailyDownloads, PopularMod, PopularState, day_of
 from modhub_downloads.worker import update_popular, weight_of
-from modhub_testing import TEST_ACCOUNTS, Site, Start
+from modhub_testing import TEST_ACCOUNTS
 from modhub_testing.mods import hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.workers import find_worker
 
@@ -20,7 +19,7 @@ pytestmark = pytest.mark.postgres
 FEATURES = f"{TEST_ACCOUNTS} modhub_downloads"
 
 
-def count(site: Site, mod_id: int, *rows: tuple[int, int]) -> None:
+def count(site, mod_id, *rows):
     """Rows of (days ago, downloads)."""
     values = [
         {"mod_id": mod_id, "version": "1", "day": day_of(datetime.now(UTC)) - ago, "downloads": number}
@@ -30,29 +29,29 @@ def count(site: Site, mod_id: int, *rows: tuple[int, int]) -> None:
         session.execute(insert(DailyDownloads).values(values))
 
 
-def vote(site: Site, mod: Any, *votes: tuple[int, int]) -> None:
+def vote(site, mod, *votes):
     for account, value in votes:
         site.as_account(account).put_json(mod_address(mod, "vote"), {"value": value})
 
 
-def compute(site: Site) -> None:
+def compute(site):
     """As if the last time was long ago."""
     with site.databases.write_session.begin() as session:
         session.execute(delete(PopularState))
     assert update_popular(site.registry)
 
 
-def popular(site: Site, query: str = "") -> list[str]:
+def popular(site, query=""):
     page = site.get(f"/Modhub?sort=popular{query}").html
     return [link.text for link in page.select(".cards h3 a")]
 
 
-def weights(site: Site) -> dict[int, int]:
+def weights(site):
     with site.databases.readonly_session() as session:
         return {row.mod_id: row.weight for row in session.scalars(select(PopularMod))}
 
 
-def test_downloads_of_the_week_come_first_then_its_votes_then_the_newest(site: Site) -> None:
+def test_downloads_of_the_week_come_first_then_its_votes_then_the_newest(site):
     # C-FRONT-3
     mods = {name: published_mod(site, title=name, games=["Portal"]) for name in "abcdefgh"}
     count(site, mods["a"]["id"], (0, 2), (6, 3), (7, 900))
@@ -78,7 +77,7 @@ def test_downloads_of_the_week_come_first_then_its_votes_then_the_newest(site: S
     assert not site.get("/Modhub").html.find(id="row-top"), "it stands in the place of the core's row"
 
 
-def test_it_is_computed_every_ten_minutes_at_most_by_one_process(site: Site, start: Start) -> None:
+def test_it_is_computed_every_ten_minutes_at_most_by_one_process(site, start):
     # C-FRONT-3
     other = start(FEATURES, url=str(site.registry.settings["sqlalchemy.url"]))
     mod = published_mod(site)
@@ -88,7 +87,7 @@ def test_it_is_computed_every_ten_minutes_at_most_by_one_process(site: Site, sta
         assert not update_popular(process.registry)
     assert weights(site) == {}
 
-    def computed(ago: timedelta) -> bool:
+    def computed(ago):
         with site.databases.write_session.begin() as session:
             session.execute(update(PopularState).values(computed_at=now() - ago))
         return update_popular(other.registry)
@@ -102,7 +101,7 @@ def test_it_is_computed_every_ten_minutes_at_most_by_one_process(site: Site, sta
     assert (worker.alone, worker.every) == (True, 60)
 
 
-def test_only_what_has_changed_is_written(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_what_has_changed_is_written(site, monkeypatch):
     ids = insert_mods(site, [{"title": f"Mod {at}"} for at in range(6)])
     monkeypatch.setattr(worker.bulk, "BATCH", 2)
     for at, mod_id in enumerate(ids):
@@ -120,13 +119,13 @@ def test_only_what_has_changed_is_written(site: Site, monkeypatch: pytest.Monkey
     assert sum(statement.startswith("DELETE FROM downloads_popular WHERE") for statement in statements) == 1
 
 
-def test_one_download_outweighs_all_votes() -> None:
+def test_one_download_outweighs_all_votes():
     assert weight_of(1, -(10**9)) > weight_of(0, 10**9)
     assert weight_of(0, 2) > weight_of(0, 1) > weight_of(0, 0) > weight_of(0, -1)
     assert weight_of(10**12, 0) < 2**63
 
 
-def test_hidden_and_deleted_mods_leave_at_once_and_drafts_never_appear(site: Site) -> None:
+def test_hidden_and_deleted_mods_leave_at_once_and_drafts_never_appear(site):
     # C-FRONT-4
     shown, hidden, deleted, draft = (published_mod(site, title=name) for name in ("a", "b", "c", "x"))
     draft = new_mod(site, title="Canary")

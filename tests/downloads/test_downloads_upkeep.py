@@ -3,7 +3,6 @@
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from threading import Event, Semaphore
-from typing import Any
 
 import pytest
 from sqlalchemy import insert, select
@@ -14,7 +13,6 @@ from modhub_downloads import worker
 from modhub_downloads.models import DailyDownloads, ModDownloads, day_of
 from modhub_downloads.services import CountedDownload, DownloadCounter
 from modhub_downloads.worker import DownloadWriter, find_wrong_counts
-from modhub_testing import Site
 from modhub_testing.mods import mod_address, published_mod
 from modhub_testing.workers import find_worker, run_worker
 
@@ -23,13 +21,13 @@ pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 GONE = 10**6
 
 
-def write(site: Site, *statements: Any) -> None:
+def write(site, *statements):
     with site.databases.write_session.begin() as session:
         for statement in statements:
             session.execute(statement)
 
 
-def damage(site: Site) -> tuple[int, int]:
+def damage(site):
     """A mod with a wrong total, one without a total, and counts of no mod; the ids of the two mods."""
     wrong, without = published_mod(site)["id"], published_mod(site)["id"]
     days = [
@@ -41,12 +39,12 @@ def damage(site: Site) -> tuple[int, int]:
     return wrong, without
 
 
-def totals(site: Site) -> dict[int, int]:
+def totals(site):
     with site.databases.readonly_session() as session:
         return {row[0]: row[1] for row in session.execute(select(ModDownloads.mod_id, ModDownloads.downloads))}
 
 
-def test_verify_compares(site: Site) -> None:
+def test_verify_compares(site):
     # C-DL-8
     wrong, without = damage(site)
     before = totals(site)
@@ -60,7 +58,7 @@ def test_verify_compares(site: Site) -> None:
     assert totals(site) == before
 
 
-def test_the_night_corrects_once(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_night_corrects_once(site, caplog):
     # C-DL-8
     writer = site.find_service(DownloadWriter)
     wrong, without = damage(site)
@@ -72,9 +70,7 @@ def test_the_night_corrects_once(site: Site, caplog: pytest.LogCaptureFixture) -
     assert not writer.run_night()
 
 
-def test_a_worker_survives_a_database_that_fails(
-    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_worker_survives_a_database_that_fails(site, monkeypatch, caplog):
     # C-DL-7
     mod, counter = published_mod(site), site.find_service(DownloadWriter).counter
     with monkeypatch.context() as broken:
@@ -90,7 +86,7 @@ def test_a_worker_survives_a_database_that_fails(
     assert (len(counter), site.get(mod_address(mod, "downloads")).json["total"]) == (0, 1)
 
 
-def test_a_worker_writes_when_it_stops(site: Site) -> None:
+def test_a_worker_writes_when_it_stops(site):
     # C-DL-7
     mod, counter = published_mod(site), site.find_service(DownloadWriter).counter
     workers = Workers()
@@ -100,18 +96,18 @@ def test_a_worker_writes_when_it_stops(site: Site) -> None:
     assert site.get(mod_address(mod, "downloads")).json["total"] == 1
 
 
-def test_the_workers_of_a_process_write_nothing_twice(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_workers_of_a_process_write_nothing_twice(site, monkeypatch):
     # C-DL-7
     mod, counter = published_mod(site), site.find_service(DownloadWriter).counter
     writer, asked, may_write, batches = site.find_service(DownloadWriter), Semaphore(0), Event(), []
     first, write_downloads = DownloadCounter.first, worker.write_downloads
 
-    def ask(self: DownloadCounter, most: int) -> Any:
+    def ask(self, most):
         batch = first(self, most)
         asked.release()
         return batch
 
-    def write_later(session: Any, mods: Any, batch: Any, day: int) -> Any:
+    def write_later(session, mods, batch, day):
         batches.append(list(batch))
         assert may_write.wait(60)
         return write_downloads(session, mods, batch, day)
@@ -131,7 +127,7 @@ def test_the_workers_of_a_process_write_nothing_twice(site: Site, monkeypatch: p
     assert site.get(mod_address(mod, "downloads")).json["total"] == 1
 
 
-def test_a_backup_has_the_sums_and_nothing_about_callers() -> None:
+def test_a_backup_has_the_sums_and_nothing_about_callers():
     # C-DL-3
     tables = {name: table for name, table in ModDownloads.metadata.tables.items() if name.startswith("downloads_")}
     kept = {name for name, table in tables.items() if table.info.get("in_backup", True)}

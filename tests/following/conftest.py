@@ -2,7 +2,6 @@
 
 import pytest
 
-from modhub_testing import Site, Start
 from tests.people import ada, bob, cheap_hashes
 
 __all__ = ["ada", "bob"]
@@ -11,7 +10,7 @@ FEATURES = "modhub_auth modhub_following"
 
 
 @pytest.fixture
-def site(start: Start, monkeypatch: pytest.MonkeyPatch) -> Site:
+def site(start, monkeypatch):
     monkeypatch.setattr("modhub_following.services.MOST_FOLLOWS", 4)
     with cheap_hashes(monkeypatch):
         return start(FEATURES, modhub_auth__register_limit="99", modhub__mail_dir="{folder}/mail")

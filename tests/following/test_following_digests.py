@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 from functools import partial
-from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -16,12 +15,11 @@ from modhub_auth.models import Account
 from modhub_following.digests import DigestMaker, unlinked
 from modhub_following.models import Follow, Reader
 from modhub_following.services import LeaveTokens
-from modhub_testing import Site
 from modhub_testing.clocks import on_a_machine_that_is_ahead
 from modhub_testing.mods import hide_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor
 from modhub_testing.workers import run_worker
-from tests.people import Person, register, text_of
+from tests.people import register, text_of
 
 pytestmark = pytest.mark.postgres
 
@@ -29,7 +27,7 @@ HERE = "/Modhub/following"
 
 
 @pytest.fixture
-def follower(ada: Person, bob: Person) -> Person:
+def follower(ada, bob):
     """Bob follows Ada, who has published "Tool", and gets digests daily."""
     ada.publish("First")
     bob.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")
@@ -37,17 +35,17 @@ def follower(ada: Person, bob: Person) -> Person:
     return bob
 
 
-def make(site: Site, **options: Any) -> list[tuple[int, int]]:
+def make(site, **options):
     return [(digest.account_id, digest.versions) for digest in DigestMaker(site.registry).run(**options)]
 
 
-def let_pass(site: Site, **time: float) -> None:
+def let_pass(site, **time):
     with site.databases.write_session.begin() as session:
         for reader in session.scalars(select(Reader)):
             reader.sent_at = None if reader.sent_at is None else reader.sent_at - timedelta(**time)
 
 
-def test_a_digest_says_each_change_once(site: Site, ada: Person, follower: Person) -> None:
+def test_a_digest_says_each_change_once(site, ada, follower):
     # C-FOL-7, C-FOL-8, C-FOL-15
     assert make(site) == []  # what was there before is not new
     mod = ada.publish("Café HUD", "1.4", games=["Portal"])
@@ -95,7 +93,7 @@ def test_a_digest_says_each_change_once(site: Site, ada: Person, follower: Perso
     assert make(site) == [(follower.id, 1)]
 
 
-def test_a_version_is_new_since_its_mod_is_published(site: Site, ada: Person, bob: Person) -> None:
+def test_a_version_is_new_since_its_mod_is_published(site, ada, bob):
     # C-FOL-7: it may have been uploaded long before, and only the version that was published is said.
     draft = ada.draft("Café HUD")
     ada.upload(draft, "0.9")
@@ -114,7 +112,7 @@ def test_a_version_is_new_since_its_mod_is_published(site: Site, ada: Person, bo
     assert make(site) == []
 
 
-def test_followers_of_mods_and_games_hear_too(site: Site, ada: Person, bob: Person) -> None:
+def test_followers_of_mods_and_games_hear_too(site, ada, bob):
     # C-FOL-7
     mod = ada.publish("Tool", games=["Portal"])
     eve = register(ada.site, "Eve")
@@ -129,7 +127,7 @@ def test_followers_of_mods_and_games_hear_too(site: Site, ada: Person, bob: Pers
     assert sorted(make(site)) == [(bob.id, 1), (eve.id, 2)]
 
 
-def test_a_digest_says_what_is_new_as_it_is_now(site: Site, ada: Person, follower: Person) -> None:
+def test_a_digest_says_what_is_new_as_it_is_now(site, ada, follower):
     # C-FOL-7, C-PAGE-70: the words are there as soon as the version is, and not after their entry is gone.
     mod = ada.publish("Second")
     here = f"/Modhub/mine/{mod['id']}"
@@ -154,7 +152,7 @@ def test_a_digest_says_what_is_new_as_it_is_now(site: Site, ada: Person, followe
     assert "Taken back" not in said
 
 
-def test_only_what_everybody_sees_and_only_to_whom_it_may_go(site: Site, ada: Person, follower: Person) -> None:
+def test_only_what_everybody_sees_and_only_to_whom_it_may_go(site, ada, follower):
     # C-FOL-7, C-FOL-9
     unconfirmed, blocked, silent = (register(ada.site, name, confirmed=name != "Una") for name in ("Una", "Bea", "Sil"))
     for person in (unconfirmed, blocked, silent):
@@ -185,7 +183,7 @@ def test_only_what_everybody_sees_and_only_to_whom_it_may_go(site: Site, ada: Pe
 
 
 @pytest.mark.slow
-def test_a_digest_is_left_by_one_post(site: Site, ada: Person, follower: Person) -> None:
+def test_a_digest_is_left_by_one_post(site, ada, follower):
     # C-FOL-10
     ada.publish("Tool")
     make(site)
@@ -226,18 +224,18 @@ def test_a_digest_is_left_by_one_post(site: Site, ada: Person, follower: Person)
         assert not [statement for statement in statements if statement.startswith("BEGIN")]
 
 
-def frequency(site: Site, person: Person) -> str:
+def frequency(site, person):
     with site.databases.readonly_session() as session:
         return session.scalars(select(Reader.frequency).where(Reader.account_id == person.id)).one()
 
 
-def set_reader(site: Site, account_id: int, random_id: str) -> None:
+def set_reader(site, account_id, random_id):
     reader = Reader(account_id=account_id, frequency="daily", language="en", random_id=random_id)
     with site.databases.write_session.begin() as session:
         session.merge(reader)
 
 
-def test_tokens_belong_to_one_reader_and_outlive_a_new_secret(site: Site) -> None:
+def test_tokens_belong_to_one_reader_and_outlive_a_new_secret(site):
     # C-TOK-8
     old, new = "o" * 32, "n" * 32
     set_reader(site, 7, "a" * 32)
@@ -255,7 +253,7 @@ def test_tokens_belong_to_one_reader_and_outlive_a_new_secret(site: Site) -> Non
         assert LeaveTokens([old]).account_of(token, session) is None
 
 
-def test_a_digest_is_in_the_language_that_was_used(site: Site, ada: Person, bob: Person) -> None:
+def test_a_digest_is_in_the_language_that_was_used(site, ada, bob):
     # C-FOL-8
     mod = ada.publish("Tool")
     bob.press(mod["url"], f"{mod['url']}/follow")
@@ -270,13 +268,13 @@ def test_a_digest_is_in_the_language_that_was_used(site: Site, ada: Person, bob:
     assert "von Ada" in text_of(message)
 
 
-def test_it_is_whole_or_not_at_all(site: Site, ada: Person, follower: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_whole_or_not_at_all(site, ada, follower, monkeypatch):
     # C-FOL-8
     ada.publish("Tool")
     outbox = site.find_service(AuthServices).outbox
     queue = type(outbox).queue
 
-    def fail(*arguments: Any) -> None:
+    def fail(*arguments):
         queue(outbox, *arguments)
         raise RuntimeError
 
@@ -289,7 +287,7 @@ def test_it_is_whole_or_not_at_all(site: Site, ada: Person, follower: Person, mo
     assert len(follower.digests()) == 1
 
 
-def test_the_schedule_lets_versions_rest_and_works_once(site: Site, ada: Person, follower: Person) -> None:
+def test_the_schedule_lets_versions_rest_and_works_once(site, ada, follower):
     # C-FOL-11
     ada.publish("Tool")
     run = partial(run_worker, site.registry, "digests")
@@ -310,9 +308,7 @@ def test_the_schedule_lets_versions_rest_and_works_once(site: Site, ada: Person,
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"])
-def test_a_machine_whose_clock_is_ahead_loses_no_version_and_sends_none_too_soon(
-    site: Site, ada: Person, bob: Person
-) -> None:
+def test_a_machine_whose_clock_is_ahead_loses_no_version_and_sends_none_too_soon(site, ada, bob):
     # C-FOL-7
     mod = ada.publish("Tool")
     with on_a_machine_that_is_ahead():
@@ -325,7 +321,7 @@ def test_a_machine_whose_clock_is_ahead_loses_no_version_and_sends_none_too_soon
     assert make(site) == [], "a second digest on one day"
 
 
-def test_a_restore_says_nothing_twice(site: Site, ada: Person, follower: Person) -> None:
+def test_a_restore_says_nothing_twice(site, ada, follower):
     # C-FOL-12
     ada.publish("Tool")
     event = None
@@ -351,5 +347,5 @@ def test_a_restore_says_nothing_twice(site: Site, ada: Person, follower: Person)
         ("evil。com evil．com evil｡com", "evil。 com evil． com evil｡ com"),
     ],
 )
-def test_texts_of_authors_are_no_links(text: str, shown: str) -> None:
+def test_texts_of_authors_are_no_links(text, shown):
     assert " ".join(unlinked(text).split()) == shown

@@ -4,7 +4,6 @@ import json
 import logging
 import re
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -15,23 +14,22 @@ from modhub.db import now
 from modhub.plugins.events import DatabaseRestored
 from modhub_auth.models import Account
 from modhub_following.models import Reader
-from modhub_testing import Site
 from modhub_testing.mods import hide_mod
 from modhub_testing.pages import messages_on, new_visitor
-from tests.people import Person, register
+from tests.people import register
 
 HERE = "/Modhub/following"
 ADDRESS = f"{HERE}/feed-address"
 ATOM = "{http://www.w3.org/2005/Atom}"
 
 
-def press(person: Person, choice: str) -> Any:
+def press(person, choice):
     page = person.pages.get(HERE)
     form = next(form for form in page.forms.values() if form.action == ADDRESS)
     return form.submit("do", value=choice)
 
 
-def make_feed(person: Person) -> tuple[str, str]:
+def make_feed(person):
     """The paths of the Atom and of the JSON feed."""
     page = press(person, "create")
     assert (page.status_int, messages_on(page)) == (200, ["feed_address"])
@@ -43,7 +41,7 @@ def make_feed(person: Person) -> tuple[str, str]:
     return atom.removeprefix(base), twin.removeprefix(base)
 
 
-def titles(site: Site, path: str) -> list[str]:
+def titles(site, path):
     root = ElementTree.fromstring(new_visitor(site).get(path).body)
     return [str(title.text) for title in root.findall(f"{ATOM}entry/{ATOM}title")]
 
@@ -52,14 +50,14 @@ NGINX = Path(__file__).parents[2] / "deploy" / "nginx.conf"
 
 
 @pytest.fixture
-def follower(ada: Person, bob: Person) -> Person:
+def follower(ada, bob):
     ada.publish("Tool", "1")
     bob.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")
     return bob
 
 
 @pytest.mark.postgres
-def test_a_feed_reader_without_a_session_gets_what_is_followed(site: Site, ada: Person, follower: Person) -> None:
+def test_a_feed_reader_without_a_session_gets_what_is_followed(site, ada, follower):
     # C-FOL-14
     atom, twin = make_feed(follower)
     other, draft = ada.publish("Other", "1", games=["Portal"]), ada.draft("Draft")
@@ -89,7 +87,7 @@ def test_a_feed_reader_without_a_session_gets_what_is_followed(site: Site, ada: 
     assert "Other" not in new_visitor(site).get(twin).text
 
 
-def test_an_address_that_is_none_is_the_same_404(site: Site, follower: Person) -> None:
+def test_an_address_that_is_none_is_the_same_404(site, follower):
     # C-FOL-14
     atom, _ = make_feed(follower)
     visitor, wrong = new_visitor(site), [atom[:-1], atom + "x", f"{HERE}/feed?token=", f"{HERE}/feed?token=%FF%00"]
@@ -103,9 +101,7 @@ def test_an_address_that_is_none_is_the_same_404(site: Site, follower: Person) -
     visitor.post(atom, {}, status=405)
 
 
-def test_only_a_hash_is_kept_and_the_address_is_shown_once(
-    site: Site, follower: Person, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_only_a_hash_is_kept_and_the_address_is_shown_once(site, follower, caplog):
     # C-FOL-14
     with caplog.at_level(logging.INFO):
         atom, _ = make_feed(follower)
@@ -127,7 +123,7 @@ def test_only_a_hash_is_kept_and_the_address_is_shown_once(
     assert follower.pages.get(ADDRESS, status=303).location.endswith(f"{HERE}#feed")
 
 
-def test_a_new_address_and_revoking_end_the_old_one(site: Site, ada: Person, follower: Person) -> None:
+def test_a_new_address_and_revoking_end_the_old_one(site, ada, follower):
     # C-FOL-14
     first, _ = make_feed(follower)
     second, _ = make_feed(follower)
@@ -146,11 +142,11 @@ def test_a_new_address_and_revoking_end_the_old_one(site: Site, ada: Person, fol
     assert "/Modhub/account/login" in new_visitor(site).post(ADDRESS, {"do": "create"}, status=303).location
 
 
-def test_it_ends_with_the_account_and_rests_while_that_is_blocked(site: Site, follower: Person) -> None:
+def test_it_ends_with_the_account_and_rests_while_that_is_blocked(site, follower):
     # C-FOL-14
     atom, _ = make_feed(follower)
 
-    def block(moment: Any) -> None:
+    def block(moment):
         with site.databases.write_session.begin() as session:
             session.execute(update(Account).where(Account.id == follower.id).values(blocked_at=moment))
 
@@ -162,7 +158,7 @@ def test_it_ends_with_the_account_and_rests_while_that_is_blocked(site: Site, fo
     new_visitor(site).get(atom, status=404)
 
 
-def test_a_restore_ends_it(site: Site, follower: Person) -> None:
+def test_a_restore_ends_it(site, follower):
     # C-FOL-14: it may have been revoked since the backup
     atom, _ = make_feed(follower)
     for ended in (1, 0):

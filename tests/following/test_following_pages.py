@@ -1,32 +1,30 @@
 """Following on pages: the buttons, the page that lists what is new, limits, and what ends with whom."""
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 
 from modhub.admin import program as admin
 from modhub_following import pages
 from modhub_following.models import Follow, Reader
-from modhub_testing import Site
 from modhub_testing.mods import hide_mod, restore_mod
 from modhub_testing.pages import form_at, new_visitor
-from tests.people import Person, register
+from tests.people import register
 
 pytestmark = pytest.mark.slow
 
 HERE = "/Modhub/following"
 
 
-def new(person: Person, query: str = "") -> list[str]:
+def new(person, query=""):
     return [link.text for link in person.pages.get(HERE + query).html.select(".card h3 a")]
 
 
-def listed(person: Person) -> list[str]:
+def listed(person):
     return [link.text for link in person.pages.get(HERE).html.select(".followed li > span a")]
 
 
-def test_a_reader_follows_a_mod_an_author_and_a_game(site: Site, ada: Person, bob: Person) -> None:
+def test_a_reader_follows_a_mod_an_author_and_a_game(site, ada, bob):
     # C-FOL-1, C-FOL-2, C-FOL-3
     mod = ada.publish("Tool")
     answer = bob.press(mod["url"], f"{mod['url']}/follow")
@@ -53,12 +51,12 @@ def test_a_reader_follows_a_mod_an_author_and_a_game(site: Site, ada: Person, bo
     assert site.count_rows(Follow) == 0
 
 
-def test_an_owner_sees_how_many_follow_a_mod(site: Site, ada: Person, bob: Person) -> None:
+def test_an_owner_sees_how_many_follow_a_mod(site, ada, bob):
     # C-FOL-16
     mod, eve = ada.publish("Tool"), register(ada.site, "Eve")
     other = ada.publish("Other")
 
-    def said(mod: Any) -> str:
+    def said(mod):
         page = ada.pages.get(f"/Modhub/mine/{mod['id']}?part=details")
         section = page.html.select_one('[aria-labelledby="followers"] p')
         return section.text if section else ""
@@ -74,7 +72,7 @@ def test_an_owner_sees_how_many_follow_a_mod(site: Site, ada: Person, bob: Perso
     assert said(mod) == "1 account follows this mod."
 
 
-def test_visitors_sign_in_first(site: Site, ada: Person, bob: Person) -> None:
+def test_visitors_sign_in_first(site, ada, bob):
     # C-FOL-1
     mod = ada.publish()
     visitor = new_visitor(site)
@@ -95,7 +93,7 @@ def test_visitors_sign_in_first(site: Site, ada: Person, bob: Person) -> None:
     assert site.count_rows(Follow) == 0
 
 
-def test_what_nobody_sees_cannot_be_followed_and_is_not_shown(site: Site, ada: Person, bob: Person) -> None:
+def test_what_nobody_sees_cannot_be_followed_and_is_not_shown(site, ada, bob):
     # C-FOL-4
     draft, mod = ada.draft("Draft"), ada.publish("Hidden")
     bob.press(mod["url"], f"{mod['url']}/follow")
@@ -125,11 +123,11 @@ def test_what_nobody_sees_cannot_be_followed_and_is_not_shown(site: Site, ada: P
 
 
 @pytest.mark.postgres
-def test_an_account_follows_so_many_and_each_once(site: Site, ada: Person, bob: Person) -> None:
+def test_an_account_follows_so_many_and_each_once(site, ada, bob):
     # C-FOL-5
     token = form_at(bob.pages.get(HERE), HERE)["csrf_token"].value
 
-    def send(name: str) -> int:
+    def send(name):
         visitor = new_visitor(site)
         for cookie in bob.pages.cookiejar:
             visitor.set_cookie(cookie.name, cookie.value)
@@ -148,9 +146,7 @@ def test_an_account_follows_so_many_and_each_once(site: Site, ada: Person, bob: 
     assert site.count_rows(Follow) == 4
 
 
-def test_what_is_new_is_paged_without_hidden_mods(
-    ada: Person, bob: Person, site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_new_is_paged_without_hidden_mods(ada, bob, site, monkeypatch):
     # C-FOL-3, C-FOL-4
     mods = [ada.publish(f"Mod {number}") for number in range(3)]
     for mod in mods:
@@ -164,7 +160,7 @@ def test_what_is_new_is_paged_without_hidden_mods(
 
 
 @pytest.mark.postgres
-def test_following_ends_with_the_mod_and_with_the_account(site: Site, ada: Person, bob: Person) -> None:
+def test_following_ends_with_the_mod_and_with_the_account(site, ada, bob):
     # C-FOL-6
     mod, _other = ada.publish("Tool"), ada.publish("Other")
     bob.press(mod["url"], f"{mod['url']}/follow")
@@ -180,5 +176,5 @@ def test_following_ends_with_the_mod_and_with_the_account(site: Site, ada: Perso
     assert (site.count_rows(Follow), site.count_rows(Reader)) == (0, 1)
 
 
-def run(site: Site, *words: str) -> None:
+def run(site, *words):
     assert admin.run_command(site.config, ["-c", "my.ini", *words]) == 0

@@ -6,23 +6,22 @@ from sqlalchemy import update
 from modhub.db import now, to_micros
 from modhub_following import pages, read_service
 from modhub_following.models import Reader
-from modhub_testing import Site
 from modhub_testing.mods import hide_mod, restore_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor
-from tests.people import Person, register
+from tests.people import register
 
 HERE = "/Modhub/following"
 SEEN = f"{HERE}/seen"
 
 
-def unread(person: Person, path: str = "/Modhub") -> str:
+def unread(person, path="/Modhub"):
     """What stands beside the entry; empty if there is nothing."""
     mark = person.pages.get(path).html.select_one(f'header a[href="{HERE}"] .unread-count')
     return mark.text if mark else ""
 
 
 @pytest.mark.postgres
-def test_what_changed_since_it_is_followed_is_unread_until_it_is_marked(ada: Person, bob: Person) -> None:
+def test_what_changed_since_it_is_followed_is_unread_until_it_is_marked(ada, bob):
     # C-FOL-13
     mod = ada.publish("Tool", games=["Portal"])
     for page, target in (
@@ -53,9 +52,9 @@ def test_what_changed_since_it_is_followed_is_unread_until_it_is_marked(ada: Per
 
 
 @pytest.mark.postgres
-def test_the_cards_of_what_is_unread_say_so(ada: Person, bob: Person) -> None:
+def test_the_cards_of_what_is_unread_say_so(ada, bob):
     # C-FOL-13
-    def marks() -> dict[str, str]:
+    def marks():
         cards = bob.pages.get(HERE).html.select(".card")
         badges = {card.select_one("h3 a").text: card.select_one("h3 .badge") for card in cards}
         return {title: badge.text for title, badge in badges.items() if badge}
@@ -81,7 +80,7 @@ def test_the_cards_of_what_is_unread_say_so(ada: Person, bob: Person) -> None:
     assert bob.pages.get(f"/Modhub/by/{ada.id}").html.select(".card .badge") == []
 
 
-def test_what_nobody_sees_is_not_counted(site: Site, ada: Person, bob: Person) -> None:
+def test_what_nobody_sees_is_not_counted(site, ada, bob):
     # C-FOL-4, C-FOL-13
     mod = ada.publish("Tool")
     bob.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")
@@ -97,7 +96,7 @@ def test_what_nobody_sees_is_not_counted(site: Site, ada: Person, bob: Person) -
     assert unread(bob) == ""
 
 
-def test_what_came_after_the_page_stays_unread(site: Site, ada: Person, bob: Person) -> None:
+def test_what_came_after_the_page_stays_unread(site, ada, bob):
     # C-FOL-13
     first, second = ada.publish("First"), ada.publish("Second")
     bob.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")
@@ -123,9 +122,7 @@ def test_what_came_after_the_page_stays_unread(site: Site, ada: Person, bob: Per
     assert unread(bob) == "2"
 
 
-def test_it_costs_one_statement_and_belongs_to_the_account(
-    site: Site, ada: Person, bob: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_costs_one_statement_and_belongs_to_the_account(site, ada, bob, monkeypatch):
     # C-FOL-13
     mods = [ada.publish(f"Tool {number}") for number in range(3)]
     bob.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")

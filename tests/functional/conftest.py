@@ -1,16 +1,12 @@
 """Real ``pserve`` processes on real databases (`modhub_testing.service`), shared by the tests of a module."""
 
 import os
-from collections.abc import Iterator, Mapping
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from modhub_testing import choose_databases
-from modhub_testing.databases import TemplateDatabases
-from modhub_testing.object_store import BUCKET, ObjectStore, SeaweedFS
+from modhub_testing.object_store import BUCKET, SeaweedFS
 from modhub_testing.service import Installation
 
 # `make test-machines LONG=1`: the same tests with files in an object store, by one process and by two.
@@ -20,7 +16,7 @@ PROCESSES = int(os.environ.get("MODHUB_TEST_PROCESSES", "2"))
 collect_ignore = ["test_faults.py"] if WITH_OBJECT_STORE else []
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+def pytest_generate_tests(metafunc):
     """The databases of processes, as those of applications."""
     choose_databases(metafunc, "kind", "module")
 
@@ -28,13 +24,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 class InstallationWithObjects(Installation):
     """An installation whose files are in an object store."""
 
-    def __init__(self, object_store: ObjectStore, folder: Path, url: str, includes: str, **options: Any) -> None:
+    def __init__(self, object_store, folder, url, includes, **options):
         self._object_store = object_store
         self._prefix = os.urandom(8).hex()
         settings = {**object_store.service_settings(self._prefix), **(options.pop("settings", None) or {})}
         super().__init__(folder, url, includes, settings=settings, **options)
 
-    def stored(self) -> dict[str, int]:
+    def stored(self):
         """Every object, named as a local store would name its file."""
         pages = self._object_store.client.get_paginator("list_objects_v2")
         sizes = {}
@@ -48,30 +44,16 @@ class InstallationWithObjects(Installation):
 class Services:
     """Makes installations, and ends them with the module. Their files are in ``object_store`` if there is one."""
 
-    def __init__(
-        self,
-        folder: Path,
-        databases: TemplateDatabases,
-        compiled_templates: Mapping[str, str],
-        object_store: ObjectStore | None = None,
-    ) -> None:
+    def __init__(self, folder, databases, compiled_templates, object_store=None):
         self._folder = folder
         self._compiled_templates = compiled_templates
         self._databases = databases
         self._installation = Installation if object_store is None else partial(InstallationWithObjects, object_store)
-        self.made: list[Installation] = []
+        self.made = []
 
     def __call__(
-        self,
-        kind: str,
-        processes: int = 1,
-        *,
-        includes: str = "modhub_auth",
-        schema: str | None = None,
-        settings: Mapping[str, str | None] | None = None,
-        server: Mapping[str, object] | None = None,
-        environ: Mapping[str, str] | None = None,
-    ) -> Installation:
+        self, kind, processes=1, *, includes="modhub_auth", schema=None, settings=None, server=None, environ=None
+    ):
         """An installation that so many processes serve already.
 
         ``schema`` names the features that its database is migrated for: those of ``includes`` where processes are
@@ -95,14 +77,14 @@ class Services:
             process.wait()
         return made
 
-    def close(self) -> None:
+    def close(self):
         for made in self.made:
             made.stop()
             self._databases.drop(made.url)
 
 
 @pytest.fixture(scope="session")
-def objects(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore | None]:
+def objects(tmp_path_factory):
     """The object store of all installations, if they are to have one."""
     if not WITH_OBJECT_STORE:
         yield None
@@ -116,12 +98,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore | 
 
 
 @pytest.fixture(scope="module")
-def services(
-    template_databases: TemplateDatabases,
-    tmp_path_factory: pytest.TempPathFactory,
-    objects: ObjectStore | None,
-    _compiled_templates: dict[str, str],
-) -> Iterator[Services]:
+def services(template_databases, tmp_path_factory, objects, _compiled_templates):
     made = Services(tmp_path_factory.mktemp("functional"), template_databases, _compiled_templates, objects)
     yield made
     made.close()
@@ -131,12 +108,12 @@ def services(
 
 
 @pytest.fixture(scope="module")
-def kind(request: pytest.FixtureRequest) -> str:
+def kind(request):
     return str(request.param)
 
 
 @pytest.fixture(scope="module")
-def service(services: Services, kind: str) -> Iterator[Installation]:
+def service(services, kind):
     """Two processes on one database and one store, with accounts."""
     made = services(kind, PROCESSES)
     yield made
@@ -144,7 +121,7 @@ def service(services: Services, kind: str) -> Iterator[Installation]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+def pytest_runtest_makereport(item, call):
     """A failure shows what the processes wrote, with its traceback: of a first try nothing else is printed."""
     report = yield
     if report.failed and hasattr(report.longrepr, "addsection"):
@@ -158,7 +135,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     return report
 
 
-def _extract(log: str) -> str:
+def _extract(log):
     """The last warnings and tracebacks, and the last requests."""
     lines = log.splitlines()
     notable = [line for line in lines[:-10] if " INFO modhub." not in line]

@@ -2,15 +2,11 @@
 
 import hashlib
 import signal
-import subprocess
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from modhub_testing.caller import Caller
 from modhub_testing.load import WriteLoad
-from modhub_testing.service import PASSWORD, Installation
+from modhub_testing.service import PASSWORD
 
 pytestmark = pytest.mark.long
 
@@ -18,20 +14,19 @@ FEATURES = "modhub_auth modhub_builds"
 
 
 @pytest.fixture(scope="module")
-def origin(services: Any, kind: str) -> Installation:
+def origin(services, kind):
     # Emails wait: there is no mail server.
     settings = {"mail.host": "127.0.0.1", "mail.port": "1"}
-    made: Installation = services(kind, 2, includes=FEATURES, settings=settings)
-    return made
+    return services(kind, 2, includes=FEATURES, settings=settings)
 
 
-def ready(done: "subprocess.CompletedProcess[str]", code: int = 0) -> str:
+def ready(done, code=0):
     assert done.returncode == code, done
     assert "Traceback" not in done.stderr
     return done.stdout
 
 
-def assert_same_files(caller: Caller, expected: dict[int, str]) -> None:
+def assert_same_files(caller, expected):
     for mod_id, sha256 in expected.items():
         answer = caller.ask("GET", f"/api/modhub/{mod_id}/download")
         assert answer.status == 200, (mod_id, answer)
@@ -40,9 +35,7 @@ def assert_same_files(caller: Caller, expected: dict[int, str]) -> None:
 
 @pytest.mark.timeout(900)  # on a busy machine with an object store the load makes thousands of objects
 @pytest.mark.postgres
-def test_a_backup_under_load_becomes_a_service_elsewhere(
-    services: Any, kind: str, origin: Installation, tmp_path: Path
-) -> None:
+def test_a_backup_under_load_becomes_a_service_elsewhere(services, kind, origin, tmp_path):
     # C-RUN-16, C-RUN-17, C-RUN-18
     credentials = {"email": "ada@example.org", "password": PASSWORD}
     session = origin.caller().need(201, "POST", "/api/auth/register", credentials)
@@ -59,7 +52,7 @@ def test_a_backup_under_load_becomes_a_service_elsewhere(
     assert load.writes > started
     assert "was loaded into a scratch database" in ready(origin.admin("backup", "--verify", str(tmp_path / "made")))
     settings = {"modhub.base_url": "https://new.example.org"}
-    restored: Installation = services(kind, 0, includes=FEATURES, settings=settings)
+    restored = services(kind, 0, includes=FEATURES, settings=settings)
     output = ready(restored.admin("restore", str(tmp_path / "made")))
     assert "All sessions are ended" in output
     assert "waiting emails are held" in output
@@ -76,9 +69,7 @@ def test_a_backup_under_load_becomes_a_service_elsewhere(
 
 
 @pytest.mark.postgres
-def test_a_backup_or_a_restore_that_was_killed_is_never_taken_for_whole(
-    services: Any, kind: str, origin: Installation, tmp_path: Path
-) -> None:
+def test_a_backup_or_a_restore_that_was_killed_is_never_taken_for_whole(services, kind, origin, tmp_path):
     # C-RUN-17
     author = origin.register("killed")
     for number in range(5):

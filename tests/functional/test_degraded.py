@@ -1,13 +1,12 @@
 """What goes on while the store or the database is away, what is answered, and that everything comes back by itself."""
 
 import re
-from typing import Any
 
 import pytest
 
 from modhub_testing.caller import Caller
 from modhub_testing.databases import closed_database
-from modhub_testing.service import PASSWORD, Installation
+from modhub_testing.service import PASSWORD
 
 pytestmark = pytest.mark.long
 
@@ -18,24 +17,24 @@ AGENT = {"X-Api-Key": KEY}
 
 
 @pytest.fixture(scope="module")
-def served(services: Any, kind: str) -> Installation:
+def served(services, kind):
     """Two processes with every feature."""
     keys = {"ApiPrivateKeys": f"{KEY} Modhub:app Modhub:wiki"}
     return services(kind, 2, includes=FEATURES, settings=keys)
 
 
 @pytest.fixture(scope="module")
-def own(served: Installation) -> Caller:
+def own(served):
     return served.register("away")
 
 
-def each_process(service: Installation, token: str) -> list[Caller]:
+def each_process(service, token):
     return [Caller([process.port], token) for process in service.processes]
 
 
 @pytest.mark.parametrize("kind", ["postgresql"], scope="module", indirect=True)
 @pytest.mark.postgres
-def test_without_the_database_all_that_needs_it_is_503_for_the_moment(served: Installation, own: Caller) -> None:
+def test_without_the_database_all_that_needs_it_is_503_for_the_moment(served, own):
     # C-ERR-16, C-RUN-8, C-RUN-21
     mod = own.published("Away", b"content")
     path = f"/api/modhub/{mod['id']}"
@@ -53,7 +52,7 @@ def test_without_the_database_all_that_needs_it_is_503_for_the_moment(served: In
     away += ["/Modhub/feed", "/sitemap.xml", mod["assets"][0]["url"], "/readyz", "/api/auth/me"]
     away += ["/api/modhub", path, f"{path}/changelog", f"{path}/download", f"{path}/vote"]
     away += ["/api/modhub/mine", "/api/modhub/games", "/api/modhub/app"]
-    writes: list[tuple[str, str, Any]] = [
+    writes = [
         ("POST", "/api/auth/login", SIGN_IN),
         ("POST", "/api/auth/register", SIGN_IN | {"email": "new@example.org"}),
         ("POST", "/api/auth/forgot", {"email": SIGN_IN["email"]}),

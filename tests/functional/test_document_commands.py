@@ -10,7 +10,6 @@ import re
 import subprocess
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PIL import Image
@@ -18,7 +17,7 @@ from sqlalchemy import create_engine
 from sqlalchemy.orm import Session
 
 from modhub_auth.publisher_keys import create_key
-from modhub_testing.service import PASSWORD, Installation, features_of, script
+from modhub_testing.service import PASSWORD, features_of, script
 
 ROOT = Path(__file__).parents[2]
 MACHINE_KEY = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
@@ -28,18 +27,17 @@ COMMANDS = ("sh\n", ".venv/bin/", "export ", "modhub-")
 """How a block of commands begins: fenced ones by their language, indented ones by a command."""
 
 
-def new_service(services: Any) -> Installation:
+def new_service(services):
     settings = {"ApiPrivateKeys": f"{MACHINE_KEY} Modhub:app Modhub:wiki"}
-    made: Installation = services("sqlite", 1, includes=features_of(ROOT / "production.ini"), settings=settings)
-    return made
+    return services("sqlite", 1, includes=features_of(ROOT / "production.ini"), settings=settings)
 
 
 @pytest.fixture(scope="module")
-def service(services: Any) -> Installation:
+def service(services):
     return new_service(services)
 
 
-def blocks_of(text: str) -> list[str]:
+def blocks_of(text):
     """The blocks of commands of a document, in order."""
     matches = re.findall(r"^```(\w+\n[^`]*?)^```$|\n\n((?:    .*\n)+)", text, re.MULTILINE)
     blocks = [fenced or re.sub(r"(?m)^    ", "", indented) for fenced, indented in matches]
@@ -47,7 +45,7 @@ def blocks_of(text: str) -> list[str]:
     return [block for block in commands if not block.startswith("apt install")]
 
 
-def files_of(service: Installation, folder: Path) -> None:
+def files_of(service, folder):
     """What the commands find: this checkout, and the files that they send."""
     picture, archive = io.BytesIO(), io.BytesIO()
     Image.radial_gradient("L").save(picture, "PNG")
@@ -72,7 +70,7 @@ def files_of(service: Installation, folder: Path) -> None:
     (folder / ".venv" / "bin").symlink_to(script("modhub-admin").parent)
 
 
-def run(service: Installation, folder: Path, text: str, **environ: str) -> str:
+def run(service, folder, text, **environ):
     """Run the commands of a document, in order; its output."""
     address = f"http://127.0.0.1:{service.processes[0].port}"
     commands = "\n".join(blocks_of(text))
@@ -94,11 +92,11 @@ def run(service: Installation, folder: Path, text: str, **environ: str) -> str:
     return done.stdout
 
 
-def document(name: str) -> str:
+def document(name):
     return (ROOT / name).read_text("utf-8")
 
 
-def test_the_main_job_of_the_readme(services: Any, tmp_path: Path) -> None:
+def test_the_main_job_of_the_readme(services, tmp_path):
     service = new_service(services)  # whose first mod it is
     files_of(service, tmp_path)
     shown = run(service, tmp_path, document("README.md").replace("    make ", "    : make "))
@@ -108,7 +106,7 @@ def test_the_main_job_of_the_readme(services: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_what_a_build_agent_and_an_author_publish(service: Installation, tmp_path: Path) -> None:
+def test_what_a_build_agent_and_an_author_publish(service, tmp_path):
     files_of(service, tmp_path)
     author = service.register("publisher")
     mod = author.new_mod("Rally HUD")
@@ -125,7 +123,7 @@ def test_what_a_build_agent_and_an_author_publish(service: Installation, tmp_pat
 
 
 @pytest.mark.long
-def test_the_verifier(service: Installation, tmp_path: Path) -> None:
+def test_the_verifier(service, tmp_path):
     files_of(service, tmp_path)
     service.register("verify").published("A mod")
     run(service, tmp_path, document("clients/modhub_client/verify/README.md"))
@@ -134,7 +132,7 @@ def test_the_verifier(service: Installation, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_the_commands_of_moderation(service: Installation, tmp_path: Path) -> None:
+def test_the_commands_of_moderation(service, tmp_path):
     files_of(service, tmp_path)
     service.register("bob")
     text = document("docs/moderation.md").replace("SHA256 --kind", f"{'0' * 64} --kind")

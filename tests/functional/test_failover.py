@@ -4,16 +4,14 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from modhub_testing.caller import Caller, CallerResponse, patiently
-from modhub_testing.postgres_pair import PostgresPair, postgres_pair
+from modhub_testing.caller import patiently
+from modhub_testing.postgres_pair import postgres_pair
 from modhub_testing.service import PASSWORD, Installation
 
 pytestmark = [pytest.mark.long, pytest.mark.postgres]
@@ -26,17 +24,17 @@ Serve = Callable[..., Installation]
 
 
 @pytest.fixture
-def pair() -> Iterator[PostgresPair]:
+def pair():
     with postgres_pair() as made:
         yield made
 
 
 @pytest.fixture
-def serve(pair: PostgresPair, tmp_path: Path) -> Iterator[Serve]:
+def serve(pair, tmp_path):
     """``serve(url, processes)``: processes with accounts and the feed of changes, their schema migrated."""
-    made: list[Installation] = []
+    made = []
 
-    def begin(url: str = "", processes: int = 2, *, migrates: bool = True) -> Installation:
+    def begin(url="", processes=2, *, migrates=True):
         includes, settings = "modhub_auth modhub_sync", {"modhub_auth.register_limit": "1000000"}
         service = Installation(tmp_path, url or pair.url, includes, settings=settings)
         made.append(service)
@@ -54,13 +52,13 @@ def serve(pair: PostgresPair, tmp_path: Path) -> Iterator[Serve]:
 class Follower:
     """A client that follows the changes, and begins again when it is told to."""
 
-    def __init__(self, caller: Caller) -> None:
+    def __init__(self, caller):
         self._caller = caller
         self.feed, self.serial = "", 0
-        self.guids: set[str] = set()
+        self.guids = set()
         self.restarts = 0
 
-    def follow(self) -> None:
+    def follow(self):
         """Read all changes since the last time."""
         more = True
         while more:
@@ -78,33 +76,33 @@ class Follower:
             self.feed, self.serial, more = answer.json["feed"], answer.json["serial"], answer.json["more"]
 
 
-def of_each_process(service: Installation, path: str, token: str = "") -> list[CallerResponse]:
+def of_each_process(service, path, token=""):
     caller = service.caller(token)
     return [patiently(partial(caller.ask, "GET", path, port=port)) for port in caller.ports]
 
 
-def titles(service: Installation, mod_id: int) -> set[str]:
+def titles(service, mod_id):
     return {answer.json["title"] for answer in of_each_process(service, f"/api/modhub/{mod_id}")}
 
 
-def statuses(service: Installation, token: str) -> set[int]:
+def statuses(service, token):
     return {answer.status for answer in of_each_process(service, "/api/auth/me", token)}
 
 
-def catalogue(pair: PostgresPair) -> set[str]:
+def catalogue(pair):
     return {guid for (guid,) in pair.primary.rows("SELECT guid FROM core_public_mod")}
 
 
-def feeds_begun(pair: PostgresPair) -> int:
+def feeds_begun(pair):
     ((count,),) = pair.primary.rows("SELECT count(*) FROM core_audit_entry WHERE action = 'feed begun'")
     return int(count)
 
 
-def files_of_rows(pair: PostgresPair) -> set[str]:
+def files_of_rows(pair):
     return {f"{key[:2]}/{key[2:]}" for (key,) in pair.primary.rows("SELECT key FROM core_blob")}
 
 
-def test_what_a_failover_has_lost_is_never_taken_for_something_new(pair: PostgresPair, serve: Serve) -> None:
+def test_what_a_failover_has_lost_is_never_taken_for_something_new(pair, serve):
     """Ids, tokens, serials and kept answers of commits that the standby never had."""
     # C-SYNC-4, C-SYNC-6, C-TOK-8, C-MOD-2
     service = serve()
@@ -149,15 +147,15 @@ def test_what_a_failover_has_lost_is_never_taken_for_something_new(pair: Postgre
 class Writers:
     """Threads that publish and edit mods; ``acknowledged`` has the last title of each that was answered with 200."""
 
-    def __init__(self, callers: list[Caller]) -> None:
-        self.acknowledged: dict[str, str] = {}
-        self.statuses: Counter[int] = Counter()
-        self.failures: list[CallerResponse] = []
+    def __init__(self, callers):
+        self.acknowledged = {}
+        self.statuses = Counter()
+        self.failures = []
         self._ended = threading.Event()
         self._threads = [threading.Thread(target=self._run, args=(caller,)) for caller in callers]
 
     @contextmanager
-    def running(self) -> Iterator[None]:
+    def running(self):
         for thread in self._threads:
             thread.start()
         try:
@@ -167,14 +165,14 @@ class Writers:
             for thread in self._threads:
                 thread.join()
 
-    def _call(self, call: Callable[[], CallerResponse]) -> Any:
+    def _call(self, call):
         answer = call()
         self.statuses[answer.status] += 1
         if answer.status not in {200, 201, 503}:
             self.failures.append(answer)
         return answer.json if answer.status in {200, 201} else None
 
-    def _run(self, caller: Caller) -> None:
+    def _run(self, caller):
         while not self._ended.is_set():
             mod = self._call(partial(caller.ask, "POST", "/api/modhub", {"title": "made"}))
             if not mod:
@@ -195,9 +193,7 @@ class Writers:
 
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("synchronous", [True, False])
-def test_failovers_under_load(
-    pair: PostgresPair, serve: Serve, capsys: pytest.CaptureFixture[str], *, synchronous: bool
-) -> None:
+def test_failovers_under_load(pair, serve, capsys, *, synchronous):
     """Kill and promote: nothing is a 500, and with a synchronous standby nothing acknowledged is lost."""
     # C-SYNC-4, C-SYNC-6, C-RUN-21, C-RUN-44
     service = serve()
@@ -237,11 +233,11 @@ def test_failovers_under_load(
 
 
 @contextmanager
-def cancelling(pair: PostgresPair) -> Iterator[None]:
+def cancelling(pair):
     """Cancel each wait for a standby, as an operator does who sees hanging writes."""
     ended = threading.Event()
 
-    def cancel() -> None:
+    def cancel():
         while not ended.wait(0.1):
             pair.primary.rows("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
 
@@ -254,7 +250,7 @@ def cancelling(pair: PostgresPair) -> Iterator[None]:
         thread.join()
 
 
-def test_a_commit_that_no_standby_has_confirmed_is_busy(pair: PostgresPair, serve: Serve) -> None:
+def test_a_commit_that_no_standby_has_confirmed_is_busy(pair, serve):
     """The server has committed it: the row is there, once, and its file."""
     # C-RUN-44
     service = serve(processes=1)
@@ -278,7 +274,7 @@ def test_a_commit_that_no_standby_has_confirmed_is_busy(pair: PostgresPair, serv
     ada.need(200, "PUT", f"/api/modhub/{mod['id']}", {"title": "C"})
 
 
-def test_the_pools_leave_a_server_that_was_demoted(pair: PostgresPair, serve: Serve) -> None:
+def test_the_pools_leave_a_server_that_was_demoted(pair, serve):
     """It is alive, and only reads: after the first refused write nothing asks it any more."""
     # C-RUN-44
     service = serve(processes=1)
@@ -296,7 +292,7 @@ def test_the_pools_leave_a_server_that_was_demoted(pair: PostgresPair, serve: Se
     assert titles(service, mod["id"]) == {"B"}
 
 
-def test_a_standby_that_is_promoted_under_a_process_begins_a_new_feed(pair: PostgresPair, serve: Serve) -> None:
+def test_a_standby_that_is_promoted_under_a_process_begins_a_new_feed(pair, serve):
     """An address that leads to a standby is read and not written, until that is promoted."""
     # C-SYNC-6
     first = serve(processes=1)

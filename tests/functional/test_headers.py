@@ -5,16 +5,14 @@ import logging
 import os
 import sys
 from types import ModuleType
-from typing import Any
 
 import pytest
-from pyramid.config import Configurator
 from pyramid.events import NewResponse
 from pyramid.response import Response
 
 from modhub.plugins.resources import IRoot
 from modhub.web.views import OPEN
-from modhub_testing import TEST_ACCOUNTS, Site, Start
+from modhub_testing import TEST_ACCOUNTS
 from modhub_testing.mods import OWNER, published_mod, upload_asset
 from modhub_testing.reference import calls
 from tests import raw
@@ -72,14 +70,14 @@ OTHERS = {
 }
 
 
-def read(site: Site, address: str, name: str = "Cookie", value: str = f"account={OWNER}") -> raw.Answer:
+def read(site, address, name="Cookie", value=f"account={OWNER}"):
     path, _, query = address.partition("?")
     key = name.upper().replace("-", "_")
     key = key if key in {"CONTENT_TYPE", "CONTENT_LENGTH"} else f"HTTP_{key}"
     return raw.call(site, path, query=query, **{"HTTP_COOKIE": f"account={OWNER}", key: value})
 
 
-def addresses(site: Site) -> list[str]:
+def addresses(site):
     """Every readable address with existing ids, and the links of the page's head."""
     mod = published_mod(site)
     files = upload_asset(site, mod, "images", content=b"\x89PNG\r\n\x1a\n")["assets"]
@@ -101,12 +99,12 @@ def addresses(site: Site) -> list[str]:
     return sorted(paths)
 
 
-def sampled(values: list[str], turn: int) -> list[str]:
+def sampled(values, turn):
     """All of them in CI. Elsewhere every third, so that three addresses have them all."""
     return values if os.environ.get("CI") else values[turn % 3 :: 3]
 
 
-def test_no_header_breaks_an_address(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_header_breaks_an_address(start, caplog):
     # C-ERR-8, C-HTTP-8, T-D16
     site = start(FEATURES, ApiPrivateKeys="agent Modhub:app Modhub:wiki")
     where = addresses(site)
@@ -132,29 +130,29 @@ def test_no_header_breaks_an_address(start: Start, caplog: pytest.LogCaptureFixt
                 assert json.loads(caplog.messages[-1])["status"] == answer.status
 
 
-def unsendable(_context: Any, _request: Any) -> Response:
+def unsendable(_context, _request):
     return Response(headerlist=[("X-A", "\u20ac")])
 
 
-def too_late(_context: Any, request: Any) -> Response:
+def too_late(_context, request):
     request.add_finished_callback(_fail)
     return Response("well")
 
 
-def _fail(*_: Any) -> None:
+def _fail(*_):
     raise LookupError("secret detail")
 
 
-def _fail_at(event: Any) -> None:
+def _fail_at(event):
     if event.request.path == "/api":
         raise LookupError("secret detail")
 
 
 @pytest.fixture
-def failing_feature(monkeypatch: pytest.MonkeyPatch) -> str:
+def failing_feature(monkeypatch):
     feature = ModuleType("tests_failing_feature")
 
-    def includeme(config: Configurator) -> None:
+    def includeme(config):
         config.include("modhub")
         for name, view in (("unsendable", unsendable), ("too-late", too_late)):
             config.add_view(view, name=name, context=IRoot, is_api=False, request_method="GET", permission=OPEN)
@@ -166,9 +164,7 @@ def failing_feature(monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.parametrize("path", ["/unsendable", "/too-late", "/api"])
-def test_what_fails_behind_the_tweens_is_answered_and_logged_as_a_failure(
-    start: Start, failing_feature: str, caplog: pytest.LogCaptureFixture, path: str
-) -> None:
+def test_what_fails_behind_the_tweens_is_answered_and_logged_as_a_failure(start, failing_feature, caplog, path):
     # C-HTTP-11, T-D16
     site = start(failing_feature)
     caplog.set_level(logging.INFO)

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from modhub_testing.caller import Caller, patiently
-from modhub_testing.service import PASSWORD, Installation
+from modhub_testing.service import PASSWORD
 
 pytestmark = [pytest.mark.long, pytest.mark.postgres]
 
 NO_ANSWER = (OSError, http.client.HTTPException)
 
 
-def digest(content: bytes) -> str:
+def digest(content):
     return hashlib.sha256(content).hexdigest()
 
 
@@ -47,7 +47,7 @@ class Change:
 class Author:
     """One account with one mod at a time, which knows what the service has acknowledged."""
 
-    def __init__(self, service: Installation, name: str) -> None:
+    def __init__(self, service, name):
         self.service = service
         self.name = name
         self.random = random.Random(name)
@@ -56,46 +56,46 @@ class Author:
         self.open_mod()
 
     @property
-    def caller(self) -> Caller:
+    def caller(self):
         return self.service.caller(getattr(self, "token", ""))
 
-    def credentials(self, name: str) -> dict[str, str]:
+    def credentials(self, name):
         return {"email": f"{name}@example.org", "password": PASSWORD}
 
-    def begin(self, session: Any) -> None:
+    def begin(self, session):
         self.token, self.refresh = session["accessToken"], session["refreshToken"]
 
-    def number(self) -> int:
+    def number(self):
         self.numbers += 1
         return self.numbers
 
-    def open_mod(self) -> None:
+    def open_mod(self):
         content = self.random.randbytes(1000)
         title = f"{self.name} {self.number()}"
         self.mod = self.caller.published(title, content)["id"]
-        self.state: State | None = State(title, "1", digest(content), notes=("1",))
+        self.state = State(title, "1", digest(content), notes=("1",))
 
     # What an author does
 
-    def code(self, size: int = 300_000) -> Change:
+    def code(self, size=300_000):
         content = self.random.randbytes(size)
         version = f"v{self.number()}"
         after = replace(self.state, version=version, code=digest(content), notes=(version, *self.state.notes))
         return Change("POST", f"/api/modhub/{self.mod}/code?version={version}", content, after)
 
-    def image(self) -> Change:
+    def image(self):
         content = self.random.randbytes(20_000)
         after = replace(self.state, images=(*self.state.images, digest(content)))
         return Change("POST", f"/api/modhub/{self.mod}/images", content, after)
 
-    def edit(self) -> Change:
+    def edit(self):
         title = f"{self.name} {self.number()}"
         return Change("PUT", f"/api/modhub/{self.mod}", {"title": title}, replace(self.state, title=title), ())
 
-    def delete(self) -> Change:
+    def delete(self):
         return Change("DELETE", f"/api/modhub/{self.mod}", None, None, ())
 
-    def change(self, change: Change, crash: str = "") -> bool:
+    def change(self, change, crash=""):
         """Make a change; return whether it was acknowledged."""
         headers = dict(change.headers) | ({"X-Crash": crash} if crash else {})
         try:
@@ -108,7 +108,7 @@ class Author:
 
     # What must hold after a restart
 
-    def accept(self, seen: State | None) -> None:
+    def accept(self, seen):
         """Go on from what is there; with another mod, if this one was deleted."""
         self.state = seen
         listed = self.caller.need(200, "GET", "/api/modhub/mine")["mods"]
@@ -116,12 +116,12 @@ class Author:
         if seen is None:
             self.open_mod()
 
-    def seen(self) -> State | None:
+    def seen(self):
         caller = self.service.caller()
         read = caller.ask("GET", f"/api/modhub/{self.mod}")
         if read.status == 404:
             return None
-        files: dict[str, list[str]] = {"code": [], "image": []}
+        files = {"code": [], "image": []}
         for asset in read.json["assets"]:
             answer = caller.ask("GET", asset["url"])
             assert (answer.status, len(answer.body)) == (200, asset["bytes"])
@@ -134,7 +134,7 @@ class Author:
         return State(read.json["title"], read.json["version"], code, images, titles)
 
 
-def check_store(service: Installation, author: Author) -> None:
+def check_store(service, author):
     """``verify`` is clean, ``sweep`` leaves the files that rows name, and rows name what the mod has."""
     verified = service.admin("verify")
     assert verified.returncode == 0, verified
@@ -157,16 +157,16 @@ MOD_POINTS = [
 class Relay:
     """Two processes on one database: one that is about to die, one that is ready to take over."""
 
-    def __init__(self, service: Installation) -> None:
+    def __init__(self, service):
         self.service = service
         self.current = service.processes[-1]
         self.spare = service.launch()
         self.service.caller = self.caller  # type: ignore[method-assign]
 
-    def caller(self, token: str = "") -> Caller:
+    def caller(self, token=""):
         return Caller([self.current.port], token)
 
-    def died(self) -> None:
+    def died(self):
         """Wait until the process has been killed, and go on with the spare one."""
         assert self.current.popen.wait(60) == -9
         self.spare.wait()
@@ -197,7 +197,7 @@ def test_kill_at_every_step_of_a_transaction(relay):
     check_store(relay.service, author)
 
 
-def account_points(relay: Relay, author: Author) -> None:
+def account_points(relay, author):
     """Register and refresh: the account, or the next token, is there exactly when the commit was."""
     for name, point, done in (("bob", "commit-before 2", False), ("eve", "commit-after 2", True)):
         credentials = author.credentials(name)

@@ -2,12 +2,9 @@
 
 from collections import Counter
 from functools import partial
-from typing import Any
 
 import pytest
 
-from modhub_testing.caller import CallerResponse
-from modhub_testing.service import Installation
 from tests.races import patiently_at_once
 
 pytestmark = [pytest.mark.long, pytest.mark.postgres]
@@ -16,22 +13,21 @@ CALLS = 16
 
 
 @pytest.fixture(scope="module")
-def service(services: Any, kind: str) -> Installation:
+def service(services, kind):
     settings = {
         "modhub_moderation.quota_mods": str(CALLS + 4),
         "modhub_moderation.quota_uploads": str(CALLS // 2),
         "modhub.lock_seconds": "60",
     }
-    made: Installation = services(kind, 2, includes="modhub_auth modhub_moderation", settings=settings)
-    return made
+    return services(kind, 2, includes="modhub_auth modhub_moderation", settings=settings)
 
 
-def outcomes(answers: list[CallerResponse]) -> dict[Any, int]:
+def outcomes(answers):
     """How many answers of each status and code there are."""
     return Counter((answer.status, answer.json.get("error")) for answer in answers)
 
 
-def test_calls_at_two_processes_never_pass_a_quota(service: Installation) -> None:
+def test_calls_at_two_processes_never_pass_a_quota(service):
     # C-QUO-2, C-QUO-4, C-QUO-6
     own = service.register("eager")
     mods = [own.new_mod(f"Mod {number}")["id"] for number in range(CALLS)]

@@ -4,8 +4,6 @@ import gc
 import json
 import re
 import tracemalloc
-from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -15,9 +13,8 @@ from modhub import admin_main
 from modhub.base.operations import FileBody
 from modhub.web.openapi import ApiDescription, read_contract
 from modhub.web.request import Request
-from modhub_testing import Site, Start
 from modhub_testing.described import DescribedApi
-from modhub_testing.reference import Call, calls, for_programs
+from modhub_testing.reference import calls, for_programs
 
 ADDRESS = "/api/openapi.json"
 FEATURES = (
@@ -35,11 +32,11 @@ ALIASES = {
 pytestmark = pytest.mark.parametrize("dialect", ["sqlite"])
 
 
-def started(start: Start, includes: str = FEATURES, **settings: Any) -> Site:
+def started(start, includes=FEATURES, **settings):
     return start(f"{includes} modhub_testing.nothing_kept", **settings)
 
 
-def operations(document: Any) -> dict[Call, Any]:
+def operations(document):
     return {
         (method.upper(), VARIABLE.sub("{}", path)): operation
         for path, methods in document["paths"].items()
@@ -48,7 +45,7 @@ def operations(document: Any) -> dict[Call, Any]:
 
 
 @pytest.mark.parametrize("includes", SUBSETS)
-def test_it_is_valid_and_has_every_call_of_the_enabled_features(start: Start, includes: str) -> None:
+def test_it_is_valid_and_has_every_call_of_the_enabled_features(start, includes):
     # C-API-1, C-API-2
     site = started(start, includes)
     document = site.get(ADDRESS).json
@@ -60,9 +57,7 @@ def test_it_is_valid_and_has_every_call_of_the_enabled_features(start: Start, in
     assert {operation["tags"][0] for operation in named.values()} == {tag["name"] for tag in document["tags"]}
 
 
-def test_a_command_prints_it_without_a_database(
-    start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_command_prints_it_without_a_database(start, tmp_path, capsys):
     # C-API-7
     ini = tmp_path / "small.ini"
     ini.write_text(
@@ -77,9 +72,7 @@ def test_a_command_prints_it_without_a_database(
     assert not (tmp_path / "none.sqlite").exists()
 
 
-def test_it_costs_nothing_before_it_is_read_and_little_afterwards(
-    start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_costs_nothing_before_it_is_read_and_little_afterwards(start, monkeypatch):
     # C-API-9
     with monkeypatch.context() as patch:
         patch.setattr("msgspec.json.schema_components", None)
@@ -101,7 +94,7 @@ def test_it_costs_nothing_before_it_is_read_and_little_afterwards(
     assert description.body(request) is body
 
 
-def test_every_operation_has_a_name_for_a_method_a_sentence_and_its_errors(start: Start) -> None:
+def test_every_operation_has_a_name_for_a_method_a_sentence_and_its_errors(start):
     # C-API-2
     named = operations(started(start).get(ADDRESS).json)
     ids = [operation["operationId"] for operation in named.values()]
@@ -120,7 +113,7 @@ def test_every_operation_has_a_name_for_a_method_a_sentence_and_its_errors(start
 
 
 @pytest.mark.parametrize("includes", ["modhub_tags", FEATURES])
-def test_each_call_has_the_text_of_its_clauses_and_of_no_other_feature(start: Start, includes: str) -> None:
+def test_each_call_has_the_text_of_its_clauses_and_of_no_other_feature(start, includes):
     # C-API-4
     site = started(start, includes)
     text = site.get(ADDRESS).text
@@ -136,7 +129,7 @@ def test_each_call_has_the_text_of_its_clauses_and_of_no_other_feature(start: St
     assert ("C-TAG-2" in text, "C-ACC-2" in text) == ("modhub_tags" in includes, "modhub_auth" in includes)
 
 
-def test_everything_is_described_and_the_examples_fit(start: Start) -> None:
+def test_everything_is_described_and_the_examples_fit(start):
     # C-API-5
     site = started(start)
     document = site.get(ADDRESS).json
@@ -171,14 +164,14 @@ def test_everything_is_described_and_the_examples_fit(start: Start) -> None:
     assert examples > 60
 
 
-def described_parts(operation: Any) -> list[Any]:
+def described_parts(operation):
     """The parameters, responses and headers of a call that are not shared."""
     responses = [response for response in operation["responses"].values() if "$ref" not in response]
     headers = [header for response in responses for header in response.get("headers", {}).values()]
     return [*operation.get("parameters", ()), *responses, *headers]
 
 
-def test_headers_are_at_the_calls_that_have_them(start: Start) -> None:
+def test_headers_are_at_the_calls_that_have_them(start):
     # C-API-6
     document = started(start).get(ADDRESS).json
     named = {operation["operationId"]: operation for operation in operations(document).values()}
@@ -202,7 +195,7 @@ def test_headers_are_at_the_calls_that_have_them(start: Start) -> None:
     assert "Retry-After" in document["components"]["responses"]["Busy"]["headers"]
 
 
-def test_links_lead_to_calls_and_give_them_parameters_that_they_have(start: Start) -> None:
+def test_links_lead_to_calls_and_give_them_parameters_that_they_have(start):
     # C-API-6
     document = started(start).get(ADDRESS).json
     named = {operation["operationId"]: operation for operation in operations(document).values()}
@@ -220,7 +213,7 @@ def test_links_lead_to_calls_and_give_them_parameters_that_they_have(start: Star
         assert required <= set(link["parameters"]), link
 
 
-def test_the_reference_has_a_table_for_each_schema_and_each_parameter(start: Start) -> None:
+def test_the_reference_has_a_table_for_each_schema_and_each_parameter(start):
     # C-API-8
     site = started(start)
     page, document = site.get("/Modhub/doc").html, site.get(ADDRESS).json
@@ -241,7 +234,7 @@ def test_the_reference_has_a_table_for_each_schema_and_each_parameter(start: Sta
         assert [name.strip("{}") for name in tables.get(table, [])] == declared
 
 
-def test_files_are_bytes_of_any_type_and_some_calls_take_any_body(start: Start) -> None:
+def test_files_are_bytes_of_any_type_and_some_calls_take_any_body(start):
     # C-API-3, C-API-12
     named = operations(started(start).get(ADDRESS).json)
     bytes_of_a_file = {"schema": {"type": "string", "format": "binary"}}

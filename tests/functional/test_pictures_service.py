@@ -8,7 +8,6 @@ import pytest
 from PIL import Image
 
 from modhub_testing.caller import Caller
-from modhub_testing.service import Installation
 
 pytestmark = pytest.mark.long
 
@@ -17,19 +16,19 @@ PATIENCE = 180.0
 """Seconds. 30 are promised, on a machine that does nothing else."""
 
 
-def photograph(number: int) -> bytes:
+def photograph(number):
     """An image of its own."""
     file = io.BytesIO()
     Image.radial_gradient("L").resize((1280, 720)).rotate(number).convert("RGB").save(file, "JPEG", quality=85)
     return file.getvalue()
 
 
-def count_pictures(service: Installation) -> Counter[int]:
+def count_pictures(service):
     return Counter(row[0] for row in service.rows("SELECT asset_id FROM core_picture_file"))
 
 
 @pytest.mark.slow
-def test_photographs_have_pictures_soon_whatever_is_killed(service: Installation) -> None:
+def test_photographs_have_pictures_soon_whatever_is_killed(service):
     # C-PIC-1, C-PIC-6
     while len(service.processes) < 2:
         service.start()

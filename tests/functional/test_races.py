@@ -12,22 +12,22 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from modhub_testing.caller import Caller, CallerResponse
+from modhub_testing.caller import Caller
 from tests.races import patiently_at_once
 
 pytestmark = pytest.mark.postgres
 
 
 @pytest.fixture(scope="module")
-def own(service) -> Caller:
+def own(service):
     return service.register("racer")
 
 
-def statuses(answers: list[CallerResponse]) -> dict[int, int]:
+def statuses(answers):
     return dict(Counter(answer.status for answer in answers))
 
 
-def digest(content: bytes) -> str:
+def digest(content):
     return hashlib.sha256(content).hexdigest()
 
 
@@ -58,17 +58,17 @@ def test_of_eight_uploads_of_one_version_one_is_taken(service, own):
 class VersionReader:
     """Reads a mod again and again, and knows what the bytes of each version are."""
 
-    def __init__(self, caller: Caller, path: str, contents: dict[str, bytes]) -> None:
+    def __init__(self, caller, path, contents):
         self.caller, self.path, self.contents = caller, path, contents
 
-    def read(self) -> tuple[str, bytes]:
+    def read(self):
         """(when the mod changed last, the bytes of the version that it names)"""
         seen = self.caller.need(200, "GET", self.path)
         content = self.contents[seen["version"]]
         assert seen["assets"][0]["bytes"] == len(content)
         return seen["updatedAt"], content
 
-    def run(self, done: threading.Event) -> int:
+    def run(self, done):
         rounds = 0
         while not (done.is_set() and rounds):
             before = self.read()

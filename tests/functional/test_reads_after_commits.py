@@ -7,14 +7,13 @@ import itertools
 import os
 import random
 import threading
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from modhub_testing.caller import Caller
-from modhub_testing.service import PASSWORD, Installation
+from modhub_testing.service import PASSWORD
 
 pytestmark = pytest.mark.postgres
 
@@ -26,38 +25,37 @@ SIGN_IN_AGAIN = 500
 
 
 @pytest.fixture(scope="module")
-def ports(service: Installation) -> list[int]:
+def ports(service):
     running = [process.port for process in service.processes if process.popen.poll() is None]
     return [running[0], running[-1]]
 
 
 @pytest.fixture(scope="module", autouse=True)
-def accounts(service: Installation) -> None:
+def accounts(service):
     for name in ("writer", "fan"):
         service.register(name)
 
 
-def sign_in(port: int, name: str) -> Caller:
+def sign_in(port, name):
     credentials = {"email": f"{name}@example.org", "password": PASSWORD}
     return Caller([port], Caller([port]).need(200, "POST", "/api/auth/login", credentials)["accessToken"])
 
 
-def title_of(port: int, mod_id: int) -> str:
-    title: str = Caller([port]).ask("GET", f"/api/modhub/{mod_id}").json["title"]
-    return title
+def title_of(port, mod_id):
+    return Caller([port]).ask("GET", f"/api/modhub/{mod_id}").json["title"]
 
 
-def listed(port: int, word: str) -> list[str]:
+def listed(port, word):
     """The titles that a search finds; its address stays the same."""
     return [mod["title"] for mod in Caller([port]).ask("GET", f"/api/modhub?q={word}&size=100").json["mods"]]
 
 
 @contextmanager
-def meanwhile(jobs: list[Callable[[], None]]) -> Iterator[list[Any]]:
+def meanwhile(jobs):
     """Repeat each job in a thread of its own; the list collects the errors."""
     ended, wrong = threading.Event(), list[Any]()
 
-    def repeat(job: Callable[[], None]) -> None:
+    def repeat(job):
         try:
             while not ended.is_set():
                 job()
@@ -76,7 +74,7 @@ def meanwhile(jobs: list[Callable[[], None]]) -> Iterator[list[Any]]:
             thread.join()
 
 
-def others(ports: list[int], mod_id: int) -> Iterator[None]:
+def others(ports, mod_id):
     """Votes, edits of another mod, and sign-ins, in turn; each step is one commit that was acknowledged."""
     own, fan = sign_in(ports[0], "writer"), sign_in(ports[1], "fan")
     another = own.published("another mod")["id"]
@@ -93,7 +91,7 @@ def others(ports: list[int], mod_id: int) -> Iterator[None]:
         yield
 
 
-def test_every_read_after_an_acknowledged_write_shows_it(ports: list[int]) -> None:
+def test_every_read_after_an_acknowledged_write_shows_it(ports):
     # C-READ-1, T-E9
     own = sign_in(ports[0], "writer")
     word = os.urandom(4).hex()  # a second try finds only its own
@@ -101,7 +99,7 @@ def test_every_read_after_an_acknowledged_write_shows_it(ports: list[int]) -> No
     rng = random.Random(14)
     newest = [0]
 
-    def read(port: int) -> None:
+    def read(port):
         acknowledged = newest[0]
         shown = int(title_of(port, mod["id"]).split()[1])
         assert shown >= acknowledged, (port, acknowledged, shown)

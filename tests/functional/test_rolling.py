@@ -1,8 +1,5 @@
 """Processes of the old code go on while the schema is newer, until they are stopped."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 pytestmark = pytest.mark.long
@@ -28,7 +25,7 @@ def upgrade():
 '''
 
 
-def write_code(folder: Path, revisions: int) -> str:
+def write_code(folder, revisions):
     """The feature with so many revisions; returns the folder for PYTHONPATH."""
     package = folder / f"code{revisions}" / "rolling_feature"
     (package / "migrations" / "versions").mkdir(parents=True)
@@ -40,7 +37,7 @@ def write_code(folder: Path, revisions: int) -> str:
     return str(package.parent)
 
 
-def test_a_process_that_runs_goes_on_when_the_schema_changes(services: Any, kind: str, tmp_path: Path) -> None:
+def test_a_process_that_runs_goes_on_when_the_schema_changes(services, kind, tmp_path):
     # C-RUN-3, T-F11
     service = services(kind, 0, includes="modhub_auth rolling_feature")
     old, new = write_code(tmp_path, 1), write_code(tmp_path, 2)

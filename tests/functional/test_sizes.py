@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from modhub_testing.caller import Caller, patiently
+from modhub_testing.caller import patiently
 
 pytestmark = pytest.mark.long
 
@@ -19,11 +19,11 @@ MEMORY_CEILING = (512 if "MODHUB_TEST_OBJECT_STORE" in os.environ else 300) * MB
 
 
 @pytest.fixture(scope="module")
-def own(service) -> Caller:
+def own(service):
     return service.register("sizes")
 
 
-def wait_empty_spool(service) -> None:
+def wait_empty_spool(service):
     """The bodies that a request spooled are gone (the server lets go of them right after the answer)."""
     deadline = time.monotonic() + 60
     while list(service.spool.iterdir()):
@@ -31,7 +31,7 @@ def wait_empty_spool(service) -> None:
         time.sleep(0.02)
 
 
-def pieces(size: int):
+def pieces(size):
     """A body that is sent chunked."""
     for start in range(0, size, MB):
         yield bytes(min(MB, size - start))
@@ -59,10 +59,10 @@ def test_64_mb_are_taken_and_one_byte_more_is_not(service, own, chunked):
 def test_sixteen_uploads_of_64_mb_at_once_are_all_taken_in_bounded_memory(service, own):
     mods = [own.new_mod(f"Heavy {number}")["id"] for number in range(16)]
     body = bytes(LIMIT)
-    answers: list[int] = []
+    answers = []
     began = time.monotonic()
 
-    def send(mod_id: int) -> None:
+    def send(mod_id):
         answers.append(patiently(lambda: own.send_file(mod_id, "code", body, version="1")).status)
 
     threads = [threading.Thread(target=send, args=(mod_id,)) for mod_id in mods]

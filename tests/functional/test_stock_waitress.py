@@ -3,7 +3,7 @@
 import pytest
 
 from modhub_testing.form_browser import Browser
-from modhub_testing.service import PASSWORD, Installation
+from modhub_testing.service import PASSWORD
 
 pytestmark = pytest.mark.long
 
@@ -11,7 +11,7 @@ CODE = b"PK\x03\x04" + bytes(range(256)) * 4096  # above what waitress keeps in 
 
 
 @pytest.fixture(scope="module")
-def stock(services, kind) -> Installation:
+def stock(services, kind):
     return services(kind, server={"use": "egg:waitress#main"})
 
 

@@ -1,13 +1,10 @@
 """Any subset of the features starts with only its own addresses, and can be removed and re-enabled without loss."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator
-from typing import Any
 
 import pytest
 
 from modhub.admin import migrate
-from modhub_testing import Site, Start
 from modhub_testing.mods import insert_mods
 
 pytestmark = pytest.mark.long
@@ -26,7 +23,7 @@ FEATURES = (
 )
 REQUIRED = {"modhub_following": "modhub_auth", "modhub_moderation": "modhub_auth"}
 # A feature that needs or links to one that is not there does so in one of these: none, one, all but one, all.
-SUBSETS: list[tuple[str, ...]] = [(), *((feature,) for feature in FEATURES if feature not in REQUIRED)]
+SUBSETS = [(), *((feature,) for feature in FEATURES if feature not in REQUIRED)]
 SUBSETS += [(needed, feature) for feature, needed in REQUIRED.items()]
 SUBSETS += [tuple(one for one in FEATURES if gone not in {one, REQUIRED.get(one)}) for gone in FEATURES]
 SUBSETS.append(FEATURES)
@@ -50,7 +47,7 @@ PERSON = {"email": "ada@example.org", "password": "correct horse battery"}
 
 
 @pytest.mark.parametrize("subset", SUBSETS, ids=lambda subset: "+".join(subset) or "none")
-def test_a_subset_shows_what_is_there_and_nothing_else(start: Start, subset: tuple[str, ...]) -> None:
+def test_a_subset_shows_what_is_there_and_nothing_else(start, subset):
     # C-SET-4
     site = start(" ".join(subset), **KEYS)
     # Metrics answer only the machine itself.
@@ -72,7 +69,7 @@ def test_a_subset_shows_what_is_there_and_nothing_else(start: Start, subset: tup
     assert site.get("/readyz").json["status"] == "ok"
 
 
-def links_of(page: Any) -> Iterator[str]:
+def links_of(page):
     """The addresses on our own site that a page leads to or loads."""
     for tag in page.html.select("[href], [src], form[action]"):
         if tag.name != "form" or tag.get("method", "get").lower() == "get":
@@ -81,7 +78,7 @@ def links_of(page: Any) -> Iterator[str]:
                 yield address.partition("#")[0]
 
 
-def find_dead_links(site: Site, addresses: Iterable[str]) -> list[str]:
+def find_dead_links(site, addresses):
     """Follow the links of all pages that start from these addresses."""
     queue, known, dead = deque(addresses), set(addresses), []
     while queue:
@@ -97,7 +94,7 @@ def find_dead_links(site: Site, addresses: Iterable[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("subset", SUBSETS, ids=lambda subset: "+".join(subset) or "none")
-def test_no_link_is_dead(start: Start, subset: tuple[str, ...]) -> None:
+def test_no_link_is_dead(start, subset):
     # C-SET-4
     site = start(" ".join(subset), **KEYS)
     owner = site.post_json("/api/auth/register", PERSON).json["accountId"] if "modhub_auth" in subset else 1
@@ -119,7 +116,7 @@ def test_no_link_is_dead(start: Start, subset: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("gone", FEATURES)
 @pytest.mark.postgres
-def test_a_feature_leaves_and_comes_back(start: Start, gone: str) -> None:
+def test_a_feature_leaves_and_comes_back(start, gone):
     # C-RUN-7
     everything = " ".join(FEATURES)
     site = start(everything, **KEYS)

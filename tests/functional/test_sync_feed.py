@@ -7,11 +7,10 @@ import os
 import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 
-from modhub_testing.caller import Caller, patiently
+from modhub_testing.caller import patiently
 
 pytestmark = [pytest.mark.long, pytest.mark.postgres]
 
@@ -22,15 +21,15 @@ WRITERS, READERS, ACTS = 8, 4, 4
 class Writer:
     """An owner who publishes, edits, replaces and deletes mods, and keeps drafts; drafts and deleted GUIDs are told."""
 
-    def __init__(self, caller: Caller, number: int) -> None:
+    def __init__(self, caller, number):
         self.caller = caller
         self.rng = random.Random(number)
-        self.mods: list[Any] = []
-        self.drafts: set[str] = set()
-        self.deleted: set[str] = set()
+        self.mods = []
+        self.drafts = set()
+        self.deleted = set()
         self.versions = 1
 
-    def act(self) -> None:
+    def act(self):
         act = self.rng.random()
         if not self.mods or act < 0.3:
             self.mods.append(self.caller.published(f"mod {self.rng.random()}", os.urandom(20)))
@@ -48,22 +47,22 @@ class Writer:
         else:
             self.drafts.add(self.caller.new_mod("A draft")["guid"])
 
-    def address(self) -> str:
+    def address(self):
         return f"/api/modhub/{self.rng.choice(self.mods)['id']}"
 
 
 class Reader:
     """A client that keeps a copy of the catalogue by the feed and lookups."""
 
-    def __init__(self, caller: Caller, limit: int) -> None:
+    def __init__(self, caller, limit):
         self.caller = caller
         self.limit = limit
         self.since = 0
-        self.mods: dict[str, Any] = {}
-        self.seen: set[str] = set()
-        self.tombstones: set[str] = set()
+        self.mods = {}
+        self.seen = set()
+        self.tombstones = set()
 
-    def read_page(self) -> bool:
+    def read_page(self):
         """Read one page; False at the end."""
         page = self.caller.need(200, "GET", f"/api/modhub/changes?since={self.since}&limit={self.limit}")
         serials = [entry["serial"] for entry in page["changes"]]
@@ -86,15 +85,15 @@ class Reader:
         self.since = page["serial"]
         return bool(changed or page["more"])
 
-    def follow(self, done: threading.Event) -> None:
+    def follow(self, done):
         while not done.wait(0.01):
             self.read_page()
         while self.read_page():
             pass
 
 
-def listed(caller: Caller) -> dict[str, Any]:
-    mods: dict[str, Any] = {}
+def listed(caller):
+    mods = {}
     page = 1
     while True:
         answer = caller.need(200, "GET", f"/api/modhub?size=100&page={page}")
@@ -105,7 +104,7 @@ def listed(caller: Caller) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_readers_of_the_feed_end_with_the_list(services: Any, kind: str) -> None:
+def test_readers_of_the_feed_end_with_the_list(services, kind):
     # C-SYNC-4, C-SYNC-5
     service = services(kind, 2, includes="modhub_auth modhub_sync")
     writers = [Writer(service.register(f"writer{number}"), number) for number in range(WRITERS)]

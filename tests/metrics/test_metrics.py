@@ -2,16 +2,14 @@
 
 import http.client
 import re
-from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import Any
 
 import pytest
 from pyramid_retry import mark_error_retryable
 
 from modhub.catalogue.owning import views
 from modhub.web.payload import decode_in_turn
-from modhub_testing import TEST_ACCOUNTS, Site, Start, stored_files
+from modhub_testing import TEST_ACCOUNTS, stored_files
 from modhub_testing.mods import mod_address, published_mod, upload_asset
 from modhub_testing.running_server import running
 
@@ -28,16 +26,16 @@ Answer = tuple[int, str | None, bytes]
 
 
 @pytest.fixture
-def site(start: Start) -> Site:
+def site(start):
     return start(INCLUDES, modhub_metrics__token="the token")
 
 
 @contextmanager
-def served(site: Site, **settings: Any) -> Iterator[Any]:
+def served(site, **settings):
     """Our server; ``ask(method, path, headers)`` returns the status, the content type and the body."""
     with running(site.app, **settings) as server:
 
-        def ask(method: str, path: str, headers: dict[str, str] | None = None) -> Answer:
+        def ask(method, path, headers=None):
             with closing(http.client.HTTPConnection("127.0.0.1", server.addresses[0][1], timeout=60)) as client:
                 client.request(method, path, headers=headers or {})
                 response = client.getresponse()
@@ -46,14 +44,14 @@ def served(site: Site, **settings: Any) -> Iterator[Any]:
         yield ask
 
 
-def samples(site: Site) -> dict[str, float]:
+def samples(site):
     """Each sample of ``/metrics`` by its name and labels."""
     lines = site.get("/metrics", headers=TOKEN).text.splitlines()
     return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines if line[0] != "#")}
 
 
 @pytest.mark.parametrize("proxy", [None, "127.0.0.1"])
-def test_only_this_machine_and_the_token_may_read(site: Site, proxy: str | None) -> None:
+def test_only_this_machine_and_the_token_may_read(site, proxy):
     # C-RUN-11
     with served(site, trusted_proxy=proxy, trusted_proxy_headers=proxy and "x-forwarded-for") as ask:
         assert ask("GET", "/metrics")[:2] == (200, "text/plain; version=0.0.4; charset=utf-8")
@@ -75,17 +73,17 @@ def test_only_this_machine_and_the_token_may_read(site: Site, proxy: str | None)
         ("localhost", True, 404),  # a unix socket
     ],
 )
-def test_this_machine_is_a_loopback_address(site: Site, peer: str, not_forwarded: bool | None, status: int) -> None:
+def test_this_machine_is_a_loopback_address(site, peer, not_forwarded, status):
     site.extra_environ = {**site.extra_environ, "REMOTE_ADDR": peer, "modhub.not_forwarded": not_forwarded}
     site.get("/metrics", status=status)
 
 
 @pytest.mark.parametrize("presented", ["Bearer ", "Bearer \xff"])
-def test_without_a_token_none_is_right(start: Start, presented: str) -> None:
+def test_without_a_token_none_is_right(start, presented):
     start(INCLUDES).get("/metrics", headers={"Authorization": presented}, status=404)
 
 
-def test_every_name_has_the_prefix(start: Start) -> None:
+def test_every_name_has_the_prefix(start):
     # C-RUN-11, C-RUN-46
     site = start("modhub_auth modhub_metrics", modhub_metrics__token="the token")
     body = site.get("/metrics", headers=TOKEN).text
@@ -99,7 +97,7 @@ def test_every_name_has_the_prefix(start: Start) -> None:
     assert sum(name.startswith("modhub_build_info{") for name in measured) == 1
 
 
-def test_requests_are_counted_by_kind_and_status(site: Site) -> None:
+def test_requests_are_counted_by_kind_and_status(site):
     mod = published_mod(site)
     upload_asset(site, mod, "code", b"x" * 3_000, version="2", name="mod.zip")
     before = samples(site)
@@ -118,7 +116,7 @@ def test_requests_are_counted_by_kind_and_status(site: Site) -> None:
     assert grown['modhub_limits_hit_total{limit="body_bytes"}'] == 1
 
 
-def test_alarms_are_counted(site: Site) -> None:
+def test_alarms_are_counted(site):
     # C-RUN-26
     mod = published_mod(site)
     before = samples(site)["modhub_alarms_total"]
@@ -132,7 +130,7 @@ def test_alarms_are_counted(site: Site) -> None:
         assert samples(site)["modhub_alarms_total"] == before + number
 
 
-def test_a_kept_response_is_counted_each_time(site: Site) -> None:
+def test_a_kept_response_is_counted_each_time(site):
     """The execution policy sends it: no tween sees that request."""
     published_mod(site)
     before = samples(site)
@@ -148,10 +146,10 @@ def test_a_kept_response_is_counted_each_time(site: Site) -> None:
     assert grown['modhub_request_seconds_count{kind="api_catalogue",method="GET"}'] == 3
 
 
-def test_a_repeated_request_is_counted_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_repeated_request_is_counted_once(site, monkeypatch):
     failures = [RuntimeError(), RuntimeError()]
 
-    def conflict_twice(*arguments: Any) -> Any:
+    def conflict_twice(*arguments):
         if failures:
             mark_error_retryable(failures[-1])
             raise failures.pop()
@@ -166,7 +164,7 @@ def test_a_repeated_request_is_counted_once(site: Site, monkeypatch: pytest.Monk
     assert posts == {'modhub_requests_total{kind="api_catalogue",method="POST",status="201"}': 1}
 
 
-def test_the_server_says_what_it_does(site: Site) -> None:
+def test_the_server_says_what_it_does(site):
     with served(site, threads=3) as ask:
         text = ask("GET", "/metrics")[2].decode()
         assert 'modhub_server_waiting_requests{pool="reading"} 0.0' in text

@@ -2,20 +2,18 @@
 
 import hashlib
 import re
-from typing import Any
 
 from modhub.db import now
 from modhub_moderation.cases.decisions import Subject, decide, open_case
-from modhub_moderation.cases.models import Basis, Case, DecisionKind, Ground, Notice, Origin, SubjectKind
+from modhub_moderation.cases.models import Basis, Case, Ground, Notice, Origin, SubjectKind
 from modhub_moderation.cases.rulings import RESTRICTIONS, Ruling
-from modhub_testing import Site
 
 FACTS = "The archive holds a keylogger."
 STRANGER = "stranger@example.org"
 NOTICE = "I saw it with my own eyes."
 
 
-def make_case(site: Site, owner: Any, mod: Any = None, *, reporter: Any = None, stranger: bool = False) -> int:
+def make_case(site, owner, mod=None, *, reporter=None, stranger=False):
     """A case about the mod, or about its owner; with a reporter it began with a notice."""
     reported = reporter is not None or stranger
     with site.databases.write_session.begin() as session:
@@ -33,27 +31,27 @@ def make_case(site: Site, owner: Any, mod: Any = None, *, reporter: Any = None, 
         return case.id
 
 
-def hashed(text: str) -> str:
+def hashed(text):
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def ruling_of(kind: DecisionKind, **more: Any) -> Ruling:
+def ruling_of(kind, **more):
     restricts = {"basis": Basis.TERMS, "clause": "§ 4"} if kind in RESTRICTIONS else {}
     return Ruling(**{"kind": kind, "ground": Ground.MALWARE, "facts": FACTS, **restricts, **more})
 
 
-def rule(site: Site, case_id: int, ruling: Ruling, moderator: Any, after: int | None = None) -> int:
+def rule(site, case_id, ruling, moderator, after=None):
     """Decide. The decision's number."""
     with site.databases.write_session.begin() as session:
         return decide(session, site.registry, case_id, ruling, moderator.id, after=after).id
 
 
-def case_of(site: Site, case_id: int) -> Case:
+def case_of(site, case_id):
     with site.databases.readonly_session() as session:
         return session.get_one(Case, case_id)
 
 
-def appeal_link(text: str) -> str:
+def appeal_link(text):
     """The path and query of the link to appeal in an email's text."""
     match = re.search(r"https?://[^/\s]+(/Modhub/appeal\?token=[\w-]+)", text)
     assert match, text

@@ -5,8 +5,7 @@ import pytest
 from modhub.db import now
 from modhub_auth.models import Authenticator
 from modhub_moderation.moderators import Moderator
-from modhub_testing import Site, Start
-from tests.people import Person, ada, bob, cheap_hashes, register
+from tests.people import ada, bob, cheap_hashes, register
 
 __all__ = ["ada", "bob"]
 
@@ -14,7 +13,7 @@ FEATURES = "modhub_auth modhub_profiles modhub_moderation"
 SETTINGS = {"modhub__mail_dir": "{folder}/mail", "modhub_auth__register_limit": "99"}
 
 
-def make_moderator(site: Site, name: str) -> Person:
+def make_moderator(site, name):
     """An account that is signed in, has a second factor and may decide."""
     person = register(site, name)
     # Signed in now: later it would take a code.
@@ -25,18 +24,18 @@ def make_moderator(site: Site, name: str) -> Person:
     return person
 
 
-def begin(start: Start, monkeypatch: pytest.MonkeyPatch, features: str = FEATURES, **settings: str) -> Site:
+def begin(start, monkeypatch, features=FEATURES, **settings):
     """An application with cheap password hashing and its emails in a folder."""
     with cheap_hashes(monkeypatch):
         return start(features, **{**SETTINGS, **settings})
 
 
 @pytest.fixture
-def site(start: Start, monkeypatch: pytest.MonkeyPatch) -> Site:
+def site(start, monkeypatch):
     return begin(start, monkeypatch)
 
 
 @pytest.fixture
-def mo(site: Site) -> Person:
+def mo(site):
     """Decides."""
     return make_moderator(site, "Mo")

@@ -2,7 +2,6 @@
 
 import json
 from base64 import b64decode, b64encode
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -13,7 +12,6 @@ from modhub.base.errors import ApiError
 from modhub.db.changes import ChangeReader
 from modhub_moderation.advisories import services
 from modhub_moderation.advisories.models import EMPTY_FILE, AdvisoryKind
-from modhub_testing import Site, Start
 
 from .advisory_site import API, DIGEST, FEATURES, TEXTS, advise, listed, signed_in, withdraw
 
@@ -24,12 +22,12 @@ KEY = b64encode(bytes(range(32))).decode()
 
 
 @pytest.fixture
-def site(start: Start) -> Site:
+def site(start):
     return start(FEATURES)
 
 
 @pytest.mark.postgres
-def test_all_that_begin_so_are_answered_and_no_others(site: Site) -> None:
+def test_all_that_begin_so_are_answered_and_no_others(site):
     # C-ADV-1, C-ADV-2, C-HTTP-3
     empty = site.get(f"{API}/{DIGEST[:5]}")
     assert empty.json == {"advisories": []}
@@ -45,13 +43,13 @@ def test_all_that_begin_so_are_answered_and_no_others(site: Site) -> None:
     assert site.get(f"{API}/{DIGEST[:5].upper()}").json == answer.json
 
 
-def test_anything_but_five_digits_is_404(site: Site) -> None:
+def test_anything_but_five_digits_is_404(site):
     # C-ADV-2
     for prefix in ("abcd", "abcdef", "abcdg", "abcd%D9%A3", "+abcd", "0x123"):
         assert site.get(f"{API}/{prefix}", status=404).json["error"] == "not_found"
 
 
-def test_a_withdrawn_advisory_says_so_and_may_stand_again(site: Site) -> None:
+def test_a_withdrawn_advisory_says_so_and_may_stand_again(site):
     # C-ADV-1, C-ADV-2
     advise(site, DIGEST)
     assert advise(site, DIGEST, reason="Something else") == []
@@ -67,9 +65,9 @@ def test_a_withdrawn_advisory_says_so_and_may_stand_again(site: Site) -> None:
     assert again["since"] > withdrawn["withdrawnAt"]
 
 
-def test_what_makes_no_sense_is_refused_and_nothing_is_made(site: Site) -> None:
+def test_what_makes_no_sense_is_refused_and_nothing_is_made(site):
     # C-ADV-1, T-G9
-    wrong: list[tuple[str, dict[str, str]]] = [(EMPTY_FILE, {}), (DIGEST + "\n", {})]
+    wrong = [(EMPTY_FILE, {}), (DIGEST + "\n", {})]
     wrong += [(DIGEST, {"reason": " \n"}), (DIGEST, {"advice": "x" * 501})]
     for digest, texts in wrong:
         with pytest.raises(ApiError) as refused:
@@ -79,7 +77,7 @@ def test_what_makes_no_sense_is_refused_and_nothing_is_made(site: Site) -> None:
     assert advise(site, DIGEST, advice="x" * 500) == [DIGEST]
 
 
-def test_an_undone_decision_withdraws_its_own(site: Site) -> None:
+def test_an_undone_decision_withdraws_its_own(site):
     advise(site, DIGEST)
     advise(site, DIGEST, SAME_PREFIX, decision_id=3)
     advise(site, NEXT_PREFIX, decision_id=4)
@@ -90,7 +88,7 @@ def test_an_undone_decision_withdraws_its_own(site: Site) -> None:
     assert standing == sorted([DIGEST, NEXT_PREFIX])
 
 
-def test_a_change_moves_the_serial_and_is_in_no_list_of_changes(start: Start) -> None:
+def test_a_change_moves_the_serial_and_is_in_no_list_of_changes(start):
     # C-ADV-3
     site = start(f"{FEATURES} modhub_sync")
     reader = site.find_service(ChangeReader)
@@ -101,7 +99,7 @@ def test_a_change_moves_the_serial_and_is_in_no_list_of_changes(start: Start) ->
 
 
 @pytest.mark.postgres
-def test_a_change_is_seen_at_once_by_all_processes(site: Site, start: Start) -> None:
+def test_a_change_is_seen_at_once_by_all_processes(site, start):
     # C-ADV-3
     other = start(FEATURES, url=str(site.registry.settings["sqlalchemy.url"]), fresh=True)
     for _ in range(2):
@@ -113,7 +111,7 @@ def test_a_change_is_seen_at_once_by_all_processes(site: Site, start: Start) -> 
     assert None not in [told["withdrawnAt"] for told in (*listed(other), *other.get(API).json["advisories"])]
 
 
-def test_the_export_is_signed_as_the_pointer_to_the_snapshot(start: Start) -> None:
+def test_the_export_is_signed_as_the_pointer_to_the_snapshot(start):
     # C-ADV-4
     site = start(f"{FEATURES} modhub_sync", modhub_sync__signing_key=KEY)
     advise(site, NEXT_PREFIX, DIGEST, reason='Schöne "Grüße"\\ \u2028 & <b>')
@@ -132,11 +130,11 @@ def test_the_export_is_signed_as_the_pointer_to_the_snapshot(start: Start) -> No
         public.verify(signature, canonical(export))
 
 
-def canonical(document: Any) -> bytes:
+def canonical(document):
     return json.dumps(document, separators=(",", ":"), sort_keys=True, ensure_ascii=False).encode()
 
 
-def test_the_feeds_have_what_was_changed_last_first(site: Site) -> None:
+def test_the_feeds_have_what_was_changed_last_first(site):
     # C-ADV-5, C-PAGE-17
     advise(site, DIGEST, reason="A & <b>")
     advise(site, NEXT_PREFIX, kind=AdvisoryKind.VULNERABLE)
@@ -159,7 +157,7 @@ def test_the_feeds_have_what_was_changed_last_first(site: Site) -> None:
     assert all(page.html.find(id=item["url"].partition("#")[2]) for item in items)
 
 
-def test_advisories_outlive_the_account_that_uploaded_the_file(site: Site) -> None:
+def test_advisories_outlive_the_account_that_uploaded_the_file(site):
     # C-ADV-3
     owner = signed_in(site)
     mod = owner.post_json("/api/modhub", {"title": "Bad"}, status=201).json

@@ -3,7 +3,6 @@
 import json
 from datetime import timedelta
 from hashlib import sha256
-from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -15,7 +14,6 @@ from modhub.db import now
 from modhub.plugins.moderation import IModeration
 from modhub.plugins.services import IMods
 from modhub_moderation.advisories.services import find_occurrences, list_advisable
-from modhub_testing import Site, Start
 from modhub_testing.mods import hide_mod, mod_address, new_mod, publish_test_mod, upload_asset
 from modhub_testing.pages import messages_on
 from tests.people import read
@@ -26,16 +24,16 @@ WORDS = ("--kind", "malware", "--reason", TEXTS["reason"], "--advice", TEXTS["ad
 
 
 @pytest.fixture
-def site(start: Start) -> Site:
+def site(start):
     return start(FEATURES)
 
 
 @pytest.fixture
-def owner(site: Site) -> Site:
+def owner(site):
     return signed_in(site)
 
 
-def with_code(owner: Site, *contents: bytes, publish: bool = True) -> Any:
+def with_code(owner, *contents, publish=True):
     """A mod that had these files as versions 1, 2 …"""
     mod = new_mod(owner, title="Rally HUD")
     for version, content in enumerate(contents, 1):
@@ -43,7 +41,7 @@ def with_code(owner: Site, *contents: bytes, publish: bool = True) -> Any:
     return publish_test_mod(owner, mod) if publish else mod
 
 
-def run(site: Site, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+def run(site, capsys, *words):
     parser = admin.build_admin_parser(site.config)
     arguments = parser.parse_args(["-c", "x.ini", "advisory", *words])
     code = arguments.run(admin.Admin(site.config), arguments)
@@ -51,7 +49,7 @@ def run(site: Site, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[in
     return code, printed.out + printed.err
 
 
-def test_the_operator_adds_and_withdraws(site: Site, owner: Site, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_operator_adds_and_withdraws(site, owner, capsys):
     # C-ADV-1
     mod = with_code(owner, b"malware")
     assert run(site, capsys, "list") == (0, "No advisories.\n")
@@ -76,7 +74,7 @@ def test_the_operator_adds_and_withdraws(site: Site, owner: Site, capsys: pytest
 
 
 @pytest.mark.postgres
-def test_a_file_is_found_in_all_mods_and_elsewhere(start: Start) -> None:
+def test_a_file_is_found_in_all_mods_and_elsewhere(start):
     # C-ADV-1, T-G9
     site = start(f"{FEATURES} modhub_builds", ApiPrivateKeys="the-agents-key")
     owner = signed_in(site)
@@ -99,7 +97,7 @@ def test_a_file_is_found_in_all_mods_and_elsewhere(start: Start) -> None:
     assert [file.advisory is not None for file in files] == [True, False]
 
 
-def test_a_published_mod_with_an_advised_file_warns(site: Site, owner: Site) -> None:
+def test_a_published_mod_with_an_advised_file_warns(site, owner):
     # C-ADV-6
     mod, former = with_code(owner, b"malware"), with_code(owner, b"malware", b"clean")
     page = f"/Modhub/{mod['id']}"
@@ -115,7 +113,7 @@ def test_a_published_mod_with_an_advised_file_warns(site: Site, owner: Site) -> 
     assert "advised" not in messages_on(site.get(page))
 
 
-def test_the_warning_costs_the_same_for_many_files(site: Site, owner: Site) -> None:
+def test_the_warning_costs_the_same_for_many_files(site, owner):
     # C-ADV-6
     few, many = (with_code(owner, b"malware") for _ in range(2))
     for number in range(5):
@@ -129,7 +127,7 @@ def test_the_warning_costs_the_same_for_many_files(site: Site, owner: Site) -> N
     assert counted[0] == counted[1]
 
 
-def test_nothing_of_a_hidden_mod_is_in_its_404(site: Site, owner: Site) -> None:
+def test_nothing_of_a_hidden_mod_is_in_its_404(site, owner):
     # C-ADV-6, C-PRO-2
     hidden, draft = with_code(owner, b"malware"), with_code(owner, b"malware", publish=False)
     hide_mod(site, hidden)
@@ -138,7 +136,7 @@ def test_nothing_of_a_hidden_mod_is_in_its_404(site: Site, owner: Site) -> None:
         assert "advised" not in messages_on(site.get(f"/Modhub/{mod['id']}", status=404))
 
 
-def test_what_a_moderator_removed_is_in_no_warning(site: Site, owner: Site) -> None:
+def test_what_a_moderator_removed_is_in_no_warning(site, owner):
     # C-ADV-6
     mod, deleted = with_code(owner, b"clean"), with_code(owner, b"malware")
     upload_asset(owner, mod, "images", b"malware", name="secret.png", content_type="image/png")
@@ -160,7 +158,7 @@ def test_what_a_moderator_removed_is_in_no_warning(site: Site, owner: Site) -> N
     assert {(place.mod and place.mod.id, place.name) for place in places} == {(mod["id"], "secret.png"), (None, gone)}
 
 
-def test_the_page_lists_the_newest(site: Site) -> None:
+def test_the_page_lists_the_newest(site):
     # C-ADV-5
     assert "no_advisories" in messages_on(site.get("/Modhub/advisories"))
     digests = [f"{number:064x}" for number in range(101)]

@@ -1,7 +1,6 @@
 """A blocked account reads why after a sign-in that was refused: it may have no address that was confirmed."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -10,9 +9,8 @@ from modhub_auth import tokens
 from modhub_auth.blocking import block_accounts
 from modhub_auth.services import lock_account
 from modhub_moderation.cases.models import DecisionKind
-from modhub_testing import Site
 from modhub_testing.pages import form_at, messages_on, new_visitor
-from tests.people import PASSWORD, Person, delete_person, register, text_of
+from tests.people import PASSWORD, delete_person, register, text_of
 
 from .cases_kit import FACTS, make_case, rule, ruling_of
 
@@ -21,28 +19,28 @@ LOGIN = "/Modhub/account/login"
 
 
 @pytest.fixture
-def eve(site: Site) -> Person:
+def eve(site):
     """Has never confirmed her address."""
     return register(site, "Eve", confirmed=False)
 
 
-def sign_in(visitor: Site, person: Person, password: str = PASSWORD, status: int = 403) -> Any:
+def sign_in(visitor, person, password=PASSWORD, status=403):
     form = next(form for form in visitor.get(LOGIN).forms.values() if "email" in form.fields)
     form["email"], form["password"] = person.address, password
     return form.submit(status=status)
 
 
-def links_on(page: Any) -> list[str]:
+def links_on(page):
     return [link["href"] for link in page.html.select("a[href*='/Modhub/appeal']")]
 
 
-def block(site: Site, eve: Person, mo: Person, mod: Any = None) -> int:
+def block(site, eve, mo, mod=None):
     case_id = make_case(site, eve, mod)
     rule(site, case_id, ruling_of(DecisionKind.BLOCK), mo)
     return case_id
 
 
-def test_who_signs_in_reads_why_and_appeals(site: Site, eve: Person, mo: Person) -> None:
+def test_who_signs_in_reads_why_and_appeals(site, eve, mo):
     # C-APL-4
     case_id = block(site, eve, mo)
     assert "token=" not in text_of(eve.emails()[-1])
@@ -64,9 +62,7 @@ def test_who_signs_in_reads_why_and_appeals(site: Site, eve: Person, mo: Person)
     assert told.keys() == {"error", "message"}, "programs get the sentence alone"
 
 
-def test_the_link_is_of_this_browser_and_ends(
-    site: Site, eve: Person, mo: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_link_is_of_this_browser_and_ends(site, eve, mo, monkeypatch):
     # C-APL-4
     block(site, eve, mo)
     browser, stranger = new_visitor(site), new_visitor(site)
@@ -83,7 +79,7 @@ def test_the_link_is_of_this_browser_and_ends(
     assert messages_on(browser.get(link, status=404)) == ["dead_link"]
 
 
-def test_there_is_a_link_for_decisions_alone(site: Site, eve: Person, mo: Person) -> None:
+def test_there_is_a_link_for_decisions_alone(site, eve, mo):
     # C-APL-4
     with site.databases.write_session.begin() as session:
         block_accounts(session, [lock_account(session, eve.id)], "By command")

@@ -1,7 +1,7 @@
 """Decisions: what they do, whom they are told, how they are replaced, and that they cannot be changed unnoticed."""
 
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from sqlalchemy import delete, select, update
@@ -15,8 +15,7 @@ from modhub_moderation.cases import decisions
 from modhub_moderation.cases.appeals import Verdict, create_appeal, decide_appeal
 from modhub_moderation.cases.models import Appeal, AppealOutcome, Decision, DecisionKind, Origin
 from modhub_moderation.moderators import Moderator
-from modhub_testing import Site
-from tests.people import Person, delete_person, emails_to, read, register, text_of, write
+from tests.people import delete_person, emails_to, read, register, text_of, write
 
 from .cases_kit import FACTS, NOTICE, STRANGER, appeal_link, case_of, make_case, rule, ruling_of
 from .conftest import make_moderator
@@ -55,14 +54,14 @@ AFTER = {HIDE: SHOWN, REMOVE: SHOWN, BLOCK: SHOWN, DELETE: KINDS[DELETE][1]}
 """What everybody sees once it is undone."""
 
 
-def state_of(site: Site, mod: Any, owner: Person) -> State:
+def state_of(site, mod, owner):
     answer = site.get(f"/Modhub/{mod['id']}", expect_errors=True)
     with site.databases.readonly_session() as session:
         blocked = find_blocked(session, [owner.id])
     return State(answer.status_int, "What it is for" in answer.text, bool(blocked))
 
 
-def audit_of(site: Site, case_id: int) -> list[tuple[str, str]]:
+def audit_of(site, case_id):
     statement = select(AuditEntry.action, AuditEntry.details).where(
         AuditEntry.target_kind == "case", AuditEntry.target_id == str(case_id)
     )
@@ -72,16 +71,8 @@ def audit_of(site: Site, case_id: int) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("kind", "choice", "expected", "reported", "outcome"), TABLE)
 def test_every_decision_origin_and_outcome(  # noqa: PLR0917 - the table
-    site: Site,
-    ada: Person,
-    bob: Person,
-    mo: Person,
-    kind: DecisionKind,
-    choice: dict[str, Any],
-    expected: State,
-    reported: bool,
-    outcome: AppealOutcome,
-) -> None:
+    site, ada, bob, mo, kind, choice, expected, reported, outcome
+):
     # C-CAS-3, C-CAS-6, C-CAS-7, C-APL-1
     mod = ada.publish("Tool", description="What it is for")
     assert state_of(site, mod, ada) == SHOWN
@@ -122,11 +113,11 @@ def test_every_decision_origin_and_outcome(  # noqa: PLR0917 - the table
     assert case.open_key is None
 
 
-def outcomes(site: Site, address: str) -> list[str]:
+def outcomes(site, address):
     return [text_of(message) for message in emails_to(site, address) if "your report" in message["Subject"]]
 
 
-def test_the_outcome_leads_to_what_was_reported_and_decided(site: Site, ada: Person, mo: Person) -> None:
+def test_the_outcome_leads_to_what_was_reported_and_decided(site, ada, mo):
     # C-CAS-7, C-NTC-3, C-NTC-7
     mod = ada.publish("Tool")
     notice = {"ground": "malware", "text": "It calls home.", "goodFaith": True, "name": "Sam", "email": STRANGER}
@@ -140,7 +131,7 @@ def test_the_outcome_leads_to_what_was_reported_and_decided(site: Site, ada: Per
     assert FACTS not in page
 
 
-def test_a_dismissal_is_told_to_those_who_reported(site: Site, ada: Person, bob: Person, mo: Person) -> None:
+def test_a_dismissal_is_told_to_those_who_reported(site, ada, bob, mo):
     # C-CAS-7
     mod = ada.publish("Tool", description="What it is for")
     case_id = make_case(site, ada, mod, reporter=bob, stranger=True)
@@ -154,7 +145,7 @@ def test_a_dismissal_is_told_to_those_who_reported(site: Site, ada: Person, bob:
     assert "Tool" not in fixed
 
 
-def test_a_statement_is_in_all_languages(site: Site, ada: Person, mo: Person) -> None:
+def test_a_statement_is_in_all_languages(site, ada, mo):
     # C-CAS-6
     rule(site, make_case(site, ada, ada.publish("Tool")), ruling_of(HIDE), mo)
     message = ada.emails()[-1]
@@ -166,7 +157,7 @@ def test_a_statement_is_in_all_languages(site: Site, ada: Person, mo: Person) ->
         assert words in german
 
 
-def test_an_unconfirmed_owner_gets_a_fixed_sentence(site: Site, mo: Person) -> None:
+def test_an_unconfirmed_owner_gets_a_fixed_sentence(site, mo):
     # C-CAS-6, C-CAS-7
     eve = register(site, "Eve", confirmed=False)
     rule(site, make_case(site, eve, eve.publish("Tool")), ruling_of(HIDE), mo)
@@ -176,13 +167,13 @@ def test_an_unconfirmed_owner_gets_a_fixed_sentence(site: Site, mo: Person) -> N
         assert words not in told
 
 
-def refused(site: Site, case_id: int, ruling: Any, moderator: Any, after: int | None = None) -> str:
+def refused(site, case_id, ruling, moderator, after=None):
     with pytest.raises(ApiError) as error:
         rule(site, case_id, ruling, moderator, after)
     return error.value.code
 
 
-def test_what_is_refused(site: Site, ada: Person, mo: Person) -> None:
+def test_what_is_refused(site, ada, mo):
     # C-CAS-1, C-CAS-3, C-CAS-4, T-C20
     mod = ada.publish("Tool", description="What it is for")
     case_id = make_case(site, ada, mod)
@@ -219,7 +210,7 @@ def test_what_is_refused(site: Site, ada: Person, mo: Person) -> None:
 
 
 @pytest.mark.postgres
-def test_a_mod_stays_hidden_while_any_decision_wants_it(site: Site, ada: Person, mo: Person) -> None:
+def test_a_mod_stays_hidden_while_any_decision_wants_it(site, ada, mo):
     # C-CAS-5
     first, second = ada.publish("One", description="What it is for"), ada.publish("Two", description="What it is for")
     of_mod, of_account = make_case(site, ada, first), make_case(site, ada)
@@ -232,7 +223,7 @@ def test_a_mod_stays_hidden_while_any_decision_wants_it(site: Site, ada: Person,
     assert [state_of(site, mod, ada) for mod in (first, second)] == [SHOWN, SHOWN]
 
 
-def test_an_operator_s_hiding_outlasts_a_block(site: Site, ada: Person, mo: Person) -> None:
+def test_an_operator_s_hiding_outlasts_a_block(site, ada, mo):
     # C-CAS-5
     mod = ada.publish("One", description="What it is for")
     with site.databases.write_session.begin() as session:
@@ -247,7 +238,7 @@ def test_an_operator_s_hiding_outlasts_a_block(site: Site, ada: Person, mo: Pers
 
 
 @pytest.mark.postgres
-def test_a_decision_ends_by_itself(site: Site, ada: Person, bob: Person, mo: Person) -> None:
+def test_a_decision_ends_by_itself(site, ada, bob, mo):
     # C-CAS-5
     mod = ada.publish("Tool", description="What it is for")
     case_id = make_case(site, ada, mod, reporter=bob)
@@ -265,7 +256,7 @@ def test_a_decision_ends_by_itself(site: Site, ada: Person, bob: Person, mo: Per
     assert kinds == ["hide", "release"]
 
 
-def test_an_appeal_keeps_a_decision_from_ending(site: Site, ada: Person, mo: Person) -> None:
+def test_an_appeal_keeps_a_decision_from_ending(site, ada, mo):
     # C-APL-2
     mod = ada.publish("Tool", description="What it is for")
     case_id = make_case(site, ada, mod)
@@ -278,7 +269,7 @@ def test_an_appeal_keeps_a_decision_from_ending(site: Site, ada: Person, mo: Per
     assert refused(site, case_id, ruling_of(RELEASE), mo, decision) == "appealed"
 
 
-def test_an_appeal_has_its_time(site: Site, ada: Person, mo: Person) -> None:
+def test_an_appeal_has_its_time(site, ada, mo):
     # C-APL-1
     decision = rule(site, make_case(site, ada, ada.publish("Tool")), ruling_of(HIDE), mo)
     with site.databases.write_session.begin() as session:
@@ -294,7 +285,7 @@ def test_an_appeal_has_its_time(site: Site, ada: Person, mo: Person) -> None:
 
 
 @pytest.mark.postgres
-def test_what_goes_with_an_account(site: Site, ada: Person, mo: Person) -> None:
+def test_what_goes_with_an_account(site, ada, mo):
     # C-CAS-9
     mod = ada.publish("Tool", description="What it is for")
     of_mod, of_account = make_case(site, ada, mod), make_case(site, ada)
@@ -316,7 +307,7 @@ def test_what_goes_with_an_account(site: Site, ada: Person, mo: Person) -> None:
 
 
 @pytest.mark.postgres
-def test_a_moderator_who_was_removed_decides_nothing(site: Site, ada: Person, mo: Person) -> None:
+def test_a_moderator_who_was_removed_decides_nothing(site, ada, mo):
     # C-CAS-1
     case_id = make_case(site, ada, ada.publish("Tool"))
     write(site, delete(Moderator))

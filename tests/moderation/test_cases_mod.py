@@ -1,14 +1,12 @@
 """Moderators look at the mod of a case, also a hidden one, and at nothing else."""
 
 import hashlib
-from typing import Any
 
 import pytest
 
 from modhub_moderation.cases.models import DecisionKind
-from modhub_testing import Site
 from modhub_testing.pages import messages_on, new_visitor
-from tests.people import PNG, Person
+from tests.people import PNG
 
 from .cases_kit import make_case, rule, ruling_of
 
@@ -16,12 +14,12 @@ pytestmark = pytest.mark.slow
 CASES = "/Modhub/moderation/cases"
 
 
-def digest(data: bytes) -> str:
+def digest(data):
     return hashlib.sha256(data).hexdigest()
 
 
 @pytest.fixture
-def hidden(site: Site, ada: Person, mo: Person) -> tuple[Any, int, int]:
+def hidden(site, ada, mo):
     """A hidden mod with an image in its description, the image, and the mod's case."""
     mod = ada.publish("Tool", images=1)
     image = image_of(mod)
@@ -32,7 +30,7 @@ def hidden(site: Site, ada: Person, mo: Person) -> tuple[Any, int, int]:
     return mod, image, case_id
 
 
-def test_a_moderator_looks_at_a_hidden_mod(hidden: tuple[Any, int, int], mo: Person) -> None:
+def test_a_moderator_looks_at_a_hidden_mod(hidden, mo):
     # C-CAS-11
     _, image, case_id = hidden
     case = f"{CASES}/{case_id}"
@@ -58,7 +56,7 @@ def test_a_moderator_looks_at_a_hidden_mod(hidden: tuple[Any, int, int], mo: Per
     assert "sandbox" in file.headers["Content-Security-Policy"]
 
 
-def test_nobody_else_does(site: Site, hidden: tuple[Any, int, int], ada: Person, bob: Person) -> None:
+def test_nobody_else_does(site, hidden, ada, bob):
     # C-CAS-11
     _, image, case_id = hidden
     names = ("preview", f"images/{image}", f"files/{digest(b'code 1')}")
@@ -69,9 +67,7 @@ def test_nobody_else_does(site: Site, hidden: tuple[Any, int, int], ada: Person,
     site.get(f"/api/modhub/{CASES}", status=404)
 
 
-def test_only_the_mod_of_the_case_is_shown(
-    site: Site, hidden: tuple[Any, int, int], ada: Person, bob: Person, mo: Person
-) -> None:
+def test_only_the_mod_of_the_case_is_shown(site, hidden, ada, bob, mo):
     # C-CAS-11
     mod, image, case_id = hidden
     other = bob.draft("Other")
@@ -93,7 +89,7 @@ def test_only_the_mod_of_the_case_is_shown(
     mo.pages.get(f"{CASES}/{case_id}")
 
 
-def test_a_removed_image_can_still_be_looked_at(site: Site, ada: Person, mo: Person) -> None:
+def test_a_removed_image_can_still_be_looked_at(site, ada, mo):
     # C-CAS-11: by who decides the appeal.
     mod = ada.publish("Tool", images=1)
     image, case_id = image_of(mod), make_case(site, ada, mod)
@@ -105,6 +101,6 @@ def test_a_removed_image_can_still_be_looked_at(site: Site, ada: Person, mo: Per
     assert location == f"/Modhub/{mod['id']}", "everybody sees the mod"
 
 
-def image_of(mod: Any) -> int:
+def image_of(mod):
     (url,) = [asset["url"] for asset in mod["assets"] if asset["kind"] == "image"]
     return int(url.rpartition("/")[2])

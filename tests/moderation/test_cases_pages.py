@@ -1,7 +1,6 @@
 """The pages of cases, decisions and appeals, as moderators and as those whom they concern use them."""
 
 import hashlib
-from typing import Any
 
 import pytest
 from sqlalchemy import update
@@ -9,9 +8,8 @@ from sqlalchemy import update
 from modhub.db import now
 from modhub_auth.models import Account
 from modhub_moderation.cases.models import Decision, DecisionKind
-from modhub_testing import Site
 from modhub_testing.pages import form_at, messages_on, new_visitor
-from tests.people import Person, text_of, write
+from tests.people import text_of, write
 
 from .advisory_site import listed
 from .cases_kit import FACTS, NOTICE, STRANGER, appeal_link, hashed, make_case, rule, ruling_of
@@ -22,7 +20,7 @@ CASES = "/Modhub/moderation/cases"
 HIDE = {"kind": "hide", "basis": "terms", "clause": "§ 4", "facts": FACTS}
 
 
-def send(person: Person, path: str, status: int = 303, **fields: str) -> Any:
+def send(person, path, status=303, **fields):
     """Fill and send the form to decide on the page of a case."""
     form = form_at(person.pages.get(path), path)
     for name, value in fields.items():
@@ -30,17 +28,17 @@ def send(person: Person, path: str, status: int = 303, **fields: str) -> Any:
     return form.submit(status=status)
 
 
-def kinds_at(page: Any, path: str) -> list[str]:
+def kinds_at(page, path):
     """What can be decided there."""
     return [value for value, _, _ in form_at(page, path)["kind"].options]
 
 
-def statement_to(person: Person) -> str:
+def statement_to(person):
     return [text_of(message) for message in person.emails() if "decision about" in message["Subject"]][-1]
 
 
 @pytest.mark.postgres
-def test_a_moderator_reads_and_decides(site: Site, ada: Person, bob: Person, mo: Person) -> None:
+def test_a_moderator_reads_and_decides(site, ada, bob, mo):
     # C-CAS-3, C-CAS-6
     mod = ada.publish("Tool")
     case = f"{CASES}/{make_case(site, ada, mod, reporter=bob, stranger=True)}"
@@ -66,7 +64,7 @@ def test_a_moderator_reads_and_decides(site: Site, ada: Person, bob: Person, mo:
         mo.pages.get(f"{CASES}/{absent}", status=404)
 
 
-def test_a_part_is_chosen_from_what_there_is(site: Site, ada: Person, mo: Person) -> None:
+def test_a_part_is_chosen_from_what_there_is(site, ada, mo):
     # C-CAS-5
     mod = ada.publish("Tool", version="1.0", images=1)
     case = f"{CASES}/{make_case(site, ada, mod)}"
@@ -81,12 +79,12 @@ def test_a_part_is_chosen_from_what_there_is(site: Site, ada: Person, mo: Person
     site.get(address, status=200)
 
 
-def test_a_case_is_opened_on_own_initiative(site: Site, ada: Person, mo: Person) -> None:
+def test_a_case_is_opened_on_own_initiative(site, ada, mo):
     # C-CAS-2
     mod = ada.publish("Tool")
     page = mo.pages.get(CASES)
 
-    def open_case(kind: str, number: object, status: int = 303) -> Any:
+    def open_case(kind, number, status=303):
         form = form_at(page, CASES)
         form["kind"], form["number"] = kind, str(number)
         return form.submit(status=status).location
@@ -99,7 +97,7 @@ def test_a_case_is_opened_on_own_initiative(site: Site, ada: Person, mo: Person)
     assert "Tool" in mo.pages.get(CASES)
 
 
-def test_nobody_decides_about_their_own(site: Site, mo: Person) -> None:
+def test_nobody_decides_about_their_own(site, mo):
     # C-CAS-1
     case = f"{CASES}/{make_case(site, mo, mo.publish('Mine'))}"
     page = mo.pages.get(case)
@@ -107,7 +105,7 @@ def test_nobody_decides_about_their_own(site: Site, mo: Person) -> None:
     assert case not in {form.action for form in page.forms.values()}
 
 
-def test_a_moderator_is_not_told_who_reported_them(site: Site, bob: Person, mo: Person) -> None:
+def test_a_moderator_is_not_told_who_reported_them(site, bob, mo):
     # C-CAS-7
     case_id = make_case(site, mo, mo.publish("Mine"), reporter=bob, stranger=True)
     other = make_moderator(site, "Otto")
@@ -119,7 +117,7 @@ def test_a_moderator_is_not_told_who_reported_them(site: Site, bob: Person, mo: 
 
 
 @pytest.mark.postgres
-def test_the_owner_reads_the_statement_and_appeals(site: Site, ada: Person, bob: Person, mo: Person) -> None:
+def test_the_owner_reads_the_statement_and_appeals(site, ada, bob, mo):
     # C-CAS-6, C-APL-1
     mod = ada.publish("Tool")
     case_id = make_case(site, ada, mod, reporter=bob)
@@ -170,7 +168,7 @@ def test_the_owner_reads_the_statement_and_appeals(site: Site, ada: Person, bob:
     assert messages_on(ada.pages.get(path)) == ["replaced", "reversed"]
 
 
-def test_the_only_moderator_decides_the_appeal(site: Site, ada: Person, mo: Person) -> None:
+def test_the_only_moderator_decides_the_appeal(site, ada, mo):
     # C-APL-2
     case_id = make_case(site, ada, ada.publish("Tool"))
     decision = rule(site, case_id, ruling_of(DecisionKind.HIDE), mo)
@@ -183,7 +181,7 @@ def test_the_only_moderator_decides_the_appeal(site: Site, ada: Person, mo: Pers
     assert messages_on(ada.pages.get(path)) == ["upheld"]
 
 
-def test_a_blocked_account_appeals_by_the_link(site: Site, ada: Person, mo: Person) -> None:
+def test_a_blocked_account_appeals_by_the_link(site, ada, mo):
     # C-APL-3
     rule(site, make_case(site, ada), ruling_of(DecisionKind.BLOCK), mo)
     link = appeal_link(statement_to(ada))
@@ -203,7 +201,7 @@ def test_a_blocked_account_appeals_by_the_link(site: Site, ada: Person, mo: Pers
         visitor.get(wrong, status=404)
 
 
-def test_the_link_is_of_one_decision(site: Site, ada: Person, mo: Person) -> None:
+def test_the_link_is_of_one_decision(site, ada, mo):
     # C-APL-3, T-C19
     case_id = make_case(site, ada, ada.publish("Tool"))
     first = rule(site, case_id, ruling_of(DecisionKind.HIDE), mo)
@@ -220,7 +218,7 @@ def test_the_link_is_of_one_decision(site: Site, ada: Person, mo: Person) -> Non
     assert "/Modhub/appeal" in {form.action for form in new.forms.values()}
 
 
-def test_files_that_are_ticked_get_an_advisory(site: Site, ada: Person, bob: Person, mo: Person) -> None:
+def test_files_that_are_ticked_get_an_advisory(site, ada, bob, mo):
     # C-CAS-10
     library, evil = b"a library that many share", b"an evil program"
     mod, other = ada.draft("Tool"), bob.draft("Kit")
@@ -244,7 +242,7 @@ def test_files_that_are_ticked_get_an_advisory(site: Site, ada: Person, bob: Per
     assert listed(site, digest)[0]["withdrawnAt"] is not None
 
 
-def advise(moderator: Person, case: str, digest: str, status: int, **fields: str) -> None:
+def advise(moderator, case, digest, status, **fields):
     form = form_at(moderator.pages.get(case), case)
     for box in form.fields["advise"]:
         box.checked = box._value == digest

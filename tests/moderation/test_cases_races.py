@@ -1,14 +1,11 @@
 """Two at once: of two moderators one decides; a notice joins a case that is being decided, or opens the next one."""
 
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
 
 import pytest
 from sqlalchemy import text
-from sqlalchemy.orm import Session
 
 from modhub.base.errors import ApiError
 from modhub.plugins.moderation import IModeration
@@ -21,8 +18,7 @@ from modhub_moderation.cases.models import (
     Decision,
     DecisionKind,
 )
-from modhub_testing import Site
-from tests.people import Person, delete_person
+from tests.people import delete_person
 from tests.races import at_once
 
 from .cases_kit import case_of, make_case, rule, ruling_of
@@ -31,7 +27,7 @@ from .conftest import make_moderator
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
 
-def outcome(call: Callable[[], Any]) -> Any:
+def outcome(call):
     """What it returned, or the code of what refused it."""
     try:
         return call()
@@ -39,12 +35,12 @@ def outcome(call: Callable[[], Any]) -> Any:
         return refused.code
 
 
-def outcomes_of(*calls: Callable[[], Any]) -> list[Any]:
+def outcomes_of(*calls):
     """The outcomes of calls at one moment."""
     return at_once([partial(outcome, call) for call in calls])
 
 
-def test_of_two_moderators_one_decides(site: Site, ada: Person, mo: Person) -> None:
+def test_of_two_moderators_one_decides(site, ada, mo):
     # C-CAS-4
     other = make_moderator(site, "Otto")
     case_id = make_case(site, ada, ada.publish("Tool"))
@@ -54,20 +50,20 @@ def test_of_two_moderators_one_decides(site: Site, ada: Person, mo: Person) -> N
     assert site.count_rows(Decision) == 1
 
 
-def test_an_appeal_is_decided_once(site: Site, ada: Person, mo: Person) -> None:
+def test_an_appeal_is_decided_once(site, ada, mo):
     # C-APL-2
     others = [make_moderator(site, name) for name in ("Otto", "Olga")]
     case_id = make_case(site, ada, ada.publish("Tool"))
     decision = rule(site, case_id, ruling_of(DecisionKind.HIDE), mo)
 
-    def appeal() -> int:
+    def appeal():
         with site.databases.write_session.begin() as session:
             return create_appeal(session, decision, "It is a test.").id
 
     appeal_id, refused = sorted(outcomes_of(appeal, appeal), key=str)
     assert refused == "appealed_already"
 
-    def decide(moderator: Person, outcome: AppealOutcome) -> str:
+    def decide(moderator, outcome):
         with site.databases.write_session.begin() as session:
             decide_appeal(session, site.registry, appeal_id, Verdict(outcome, "We looked at it."), moderator.id)
             return outcome.value
@@ -77,9 +73,7 @@ def test_an_appeal_is_decided_once(site: Site, ada: Person, mo: Person) -> None:
     assert site.count_rows(Decision) == (2 if "reversed" in outcomes else 1)
 
 
-def take_turns(
-    site: Site, locks: Callable[[Session], Any], second: Callable[[], Any], then: Callable[[Session], Any]
-) -> Any:
+def take_turns(site, locks, second, then):
     """Begin a transaction by ``locks``, wait until ``second`` waits for it, end it by ``then``; what ``second`` did."""
     with ThreadPoolExecutor(1) as pool:
         with site.databases.write_session.begin() as session:
@@ -91,7 +85,7 @@ def take_turns(
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"])
-def test_the_second_decision_about_an_owner_waits(site: Site, ada: Person, mo: Person) -> None:
+def test_the_second_decision_about_an_owner_waits(site, ada, mo):
     # C-CAS-4: with shared locks both would begin, and neither could end.
     cases = [make_case(site, ada, ada.publish(f"Tool {number}")) for number in range(2)]
     other = make_moderator(site, "Otto")
@@ -106,7 +100,7 @@ def test_the_second_decision_about_an_owner_waits(site: Site, ada: Person, mo: P
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"])
-def test_a_decision_waits_for_the_deletion_of_its_account(site: Site, ada: Person, mo: Person) -> None:
+def test_a_decision_waits_for_the_deletion_of_its_account(site, ada, mo):
     # C-CAS-9: a deletion has the account before it empties the cases.
     case_id = make_case(site, ada, ada.publish("Tool"))
     outcome = take_turns(
@@ -119,7 +113,7 @@ def test_a_decision_waits_for_the_deletion_of_its_account(site: Site, ada: Perso
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"])
-def test_a_case_without_an_account_is_decided_once(site: Site, ada: Person, mo: Person) -> None:
+def test_a_case_without_an_account_is_decided_once(site, ada, mo):
     # C-CAS-4: without an account to lock first, the case itself is what they wait for.
     case_id, other = make_case(site, ada, ada.publish("Tool")), make_moderator(site, "Otto")
     delete_person(site, ada.id)
@@ -134,15 +128,15 @@ def test_a_case_without_an_account_is_decided_once(site: Site, ada: Person, mo: 
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"])
-def test_nothing_of_a_deleted_account_is_stored_by_its_appeal(site: Site, ada: Person, mo: Person) -> None:
+def test_nothing_of_a_deleted_account_is_stored_by_its_appeal(site, ada, mo):
     # C-CAS-9
     decision = rule(site, make_case(site, ada), ruling_of(DecisionKind.BLOCK), mo)
 
-    def appeal() -> None:
+    def appeal():
         with site.databases.write_session.begin() as session:
             create_appeal(session, decision, "My own words.")
 
-    def delete(session: Session) -> None:
+    def delete(session):
         account = lock_account(session, ada.id)
         assert account is not None
         delete_account(session, site.registry, account)
@@ -151,7 +145,7 @@ def test_nothing_of_a_deleted_account_is_stored_by_its_appeal(site: Site, ada: P
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"])
-def test_mods_are_locked_in_the_order_of_their_ids(site: Site, ada: Person, mo: Person) -> None:
+def test_mods_are_locked_in_the_order_of_their_ids(site, ada, mo):
     # C-CAS-4: also where the case is about a later one, so that commands about the same mods wait, and end.
     mods = [ada.publish(f"Tool {number}")["id"] for number in range(2)]
     case_id = make_case(site, ada, {"id": mods[1], "title": "Tool 1"})
@@ -167,7 +161,7 @@ def test_mods_are_locked_in_the_order_of_their_ids(site: Site, ada: Person, mo: 
         assert isinstance(outcome, int)
 
 
-def _wait_for_a_waiting_transaction(site: Site) -> None:
+def _wait_for_a_waiting_transaction(site):
     waits = text(
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     )

@@ -10,7 +10,6 @@ import re
 import uuid
 import zipfile
 from collections import deque
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote_plus, urlsplit
 
@@ -19,7 +18,7 @@ import pytest
 from modhub.admin.program import run_command
 from modhub_moderation.cases.models import DecisionKind
 from modhub_tags.services import put_tag
-from modhub_testing import Site, Start
+from modhub_testing import Site
 from modhub_testing.pages import form_at, new_visitor
 from modhub_testing.reference import calls
 from modhub_testing.workers import run_worker
@@ -61,12 +60,12 @@ class Case(NamedTuple):
     """What nothing but the mod shows: its texts, its address, its files."""
     kind: DecisionKind
 
-    def told(self, path: str, answer: Any) -> set[bytes]:
+    def told(self, path, answer):
         """What an answer shows of the mod. Words of its own address it may repeat."""
         asked = unquote_plus(path).lower().encode()
         return {words for words in self.mark.findall(contents(answer)) if words.lower() not in asked}
 
-    def decide(self) -> int:
+    def decide(self):
         """The number of the case."""
         about_mod = self.kind is DecisionKind.HIDE
         number = make_case(self.site, self.ada, self.mod if about_mod else None, reporter=self.bob)
@@ -77,7 +76,7 @@ class Case(NamedTuple):
 
 
 @pytest.fixture(params=[DecisionKind.HIDE, DecisionKind.BLOCK], ids=lambda kind: kind.value)
-def case(request: pytest.FixtureRequest, start: Start, monkeypatch: pytest.MonkeyPatch) -> Case:
+def case(request, start, monkeypatch):
     """The mod has everything that a mod may have, and others name it; an author who is not blocked has another one."""
     site = begin(start, monkeypatch, FEATURES)
     ada, bob = register(site, "Ada"), register(site, "Bob")
@@ -113,9 +112,9 @@ def case(request: pytest.FixtureRequest, start: Start, monkeypatch: pytest.Monke
     return Case(site, ada, bob, mod, re.compile(pattern.encode(), re.IGNORECASE), request.param)
 
 
-def contents(answer: Any) -> bytes:
+def contents(answer):
     """All that an answer says: its headers, its body, and what is in its archive."""
-    body: bytes = answer.body
+    body = answer.body
     if body.startswith(b"\x1f\x8b"):
         body = gzip.decompress(body)
     elif body.startswith(b"PK"):
@@ -124,7 +123,7 @@ def contents(answer: Any) -> bytes:
     return body + b"\n".join(f"{name}: {value}".encode() for name, value in answer.headerlist)
 
 
-def crawl(caller: Site, known: set[str]) -> Iterator[tuple[str, Any]]:
+def crawl(caller, known):
     """Each address that can be reached, with its answer; ``known`` are asked too, and get what is found."""
     queue = deque(sorted(known))
     while queue:
@@ -138,12 +137,12 @@ def crawl(caller: Site, known: set[str]) -> Iterator[tuple[str, Any]]:
             queue.extend(sorted(new))
 
 
-def plain_addresses(site: Site) -> set[str]:
+def plain_addresses(site):
     """Those that have no variable segment."""
     return {path for method, path in calls(site) if method == "GET" and "{}" not in path and not SKIPPED.match(path)}
 
 
-def test_a_crawler_finds_nothing_of_it(case: Case) -> None:
+def test_a_crawler_finds_nothing_of_it(case):
     # C-CAS-3, C-FILE-7, C-PRO-2, C-SYNC-14, T-B1
     site = case.site
     site.extra_environ = {**site.extra_environ, "REMOTE_ADDR": "127.0.0.1"}
@@ -172,7 +171,7 @@ def test_a_crawler_finds_nothing_of_it(case: Case) -> None:
     assert {path: told for path, told in after.items() if told} == {}
 
 
-def absent_twins(case: Case, note: int) -> Iterator[tuple[str, str, str]]:
+def absent_twins(case, note):
     """(method, address, the same of what never was) of each call whose address may name the mod or what it has."""
     assets = [asset["url"].rpartition("/")[2] for asset in case.mod["assets"]]
     for method, path in sorted(calls(case.site)):
@@ -194,13 +193,13 @@ def absent_twins(case: Case, note: int) -> Iterator[tuple[str, str, str]]:
             yield method, _fill(path, *values), _fill(path, never, kept)
 
 
-def _fill(path: str, *values: str) -> str:
+def _fill(path, *values):
     for value in values:
         path = path.replace("{}", value, 1)
     return path
 
 
-def shown(answer: Any) -> str:
+def shown(answer):
     """Everything that a caller could compare, without the address that was asked for."""
     headers = sorted((name, value) for name, value in answer.headerlist if name.lower() not in UNLIKE)
     text = f"{answer.status} {answer.body!r} {headers}"
@@ -209,7 +208,7 @@ def shown(answer: Any) -> str:
     return text.replace(quote(path, safe=""), "ADDRESS").replace(path, "ADDRESS")
 
 
-def test_every_call_answers_as_if_it_had_never_been(case: Case) -> None:
+def test_every_call_answers_as_if_it_had_never_been(case):
     # C-FILE-7, C-NTC-2, C-OWN-12, C-PRO-2, T-B1
     site, bob = case.site, case.bob
     note = site.get(f"/api/modhub/{case.mod['id']}/changelog").json["notes"][0]["id"]
@@ -236,7 +235,7 @@ def test_every_call_answers_as_if_it_had_never_been(case: Case) -> None:
             caller.get(f"/Modhub/moderation{below}", status=404)
 
 
-def test_programs_that_ask_by_its_guid_learn_nothing(case: Case) -> None:
+def test_programs_that_ask_by_its_guid_learn_nothing(case):
     # C-SYNC-9, C-SYNC-11, C-PRO-2
     never = str(uuid.uuid4())
     case.decide()

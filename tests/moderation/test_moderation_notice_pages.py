@@ -1,16 +1,13 @@
 """The form of a report, the receipt, and the emails to who reports."""
 
-from typing import Any
-
 import pytest
 from sqlalchemy import update
 
 from modhub.db import now
 from modhub_moderation.cases.models import Case
-from modhub_testing import Site, Start
 from modhub_testing.mods import hide_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor
-from tests.people import Person, emails_to, register, text_of, write
+from tests.people import emails_to, register, text_of, write
 
 from .reporters import STRANGER, cases_of, notices_of, report, start_moderated
 
@@ -18,17 +15,17 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def site(start: Start, monkeypatch: pytest.MonkeyPatch) -> Site:
+def site(start, monkeypatch):
     return start_moderated(start, monkeypatch)
 
 
-def filled(form: Any, **values: Any) -> Any:
+def filled(form, **values):
     for name, value in {"ground": "stolen", "text": "Mine.", "goodFaith": True, **values}.items():
         form[name] = value
     return form
 
 
-def test_every_page_of_a_mod_and_author_leads_to_the_form(site: Site, ada: Person) -> None:
+def test_every_page_of_a_mod_and_author_leads_to_the_form(site, ada):
     # C-NTC-9
     mod = ada.publish(images=2)
     images = [file["url"].rpartition("/")[2] for file in mod["assets"] if file["kind"] == "image"]
@@ -44,7 +41,7 @@ def test_every_page_of_a_mod_and_author_leads_to_the_form(site: Site, ada: Perso
     assert "Disallow: /Modhub/notices/" in robots
 
 
-def test_a_stranger_reports_by_form(site: Site, ada: Person) -> None:
+def test_a_stranger_reports_by_form(site, ada):
     # C-NTC-1, C-NTC-3, C-NTC-9, T-G2
     mod = ada.publish("Tim & Co", images=1)
     path, visitor = f"/Modhub/{mod['id']}/reports", new_visitor(site)
@@ -72,7 +69,7 @@ def test_a_stranger_reports_by_form(site: Site, ada: Person) -> None:
         site.get(f"/Modhub/notices/{wrong}", status=404)
 
 
-def test_who_is_signed_in_needs_no_name_and_an_author_is_reported(site: Site, ada: Person, bob: Person) -> None:
+def test_who_is_signed_in_needs_no_name_and_an_author_is_reported(site, ada, bob):
     # C-NTC-4, C-NTC-9
     ada.publish()
     path, visitor = f"/Modhub/by/{ada.id}/reports", bob.pages
@@ -83,7 +80,7 @@ def test_who_is_signed_in_needs_no_name_and_an_author_is_reported(site: Site, ad
     assert (notice.account_id, notice.email, case.subject_kind) == (bob.id, None, "account")
 
 
-def test_a_form_with_mistakes_says_all_of_them_and_keeps_what_was_typed(site: Site, ada: Person) -> None:
+def test_a_form_with_mistakes_says_all_of_them_and_keeps_what_was_typed(site, ada):
     # C-NTC-9
     path, visitor = f"/Modhub/{ada.publish()['id']}/reports", new_visitor(site)
     form = form_at(visitor.get(path, headers={"Accept-Language": "de"}), path)
@@ -95,7 +92,7 @@ def test_a_form_with_mistakes_says_all_of_them_and_keeps_what_was_typed(site: Si
     filled(form_at(again, path), **STRANGER).submit(status=303)
 
 
-def test_the_form_exists_only_for_what_everybody_sees(site: Site, ada: Person, bob: Person) -> None:
+def test_the_form_exists_only_for_what_everybody_sees(site, ada, bob):
     # C-NTC-2, C-PRO-2
     draft, mod = ada.draft(), ada.publish()
     path, visitor = f"/Modhub/{mod['id']}/reports", new_visitor(site)
@@ -108,7 +105,7 @@ def test_the_form_exists_only_for_what_everybody_sees(site: Site, ada: Person, b
     assert notices_of(site) == []
 
 
-def test_an_unconfirmed_address_gets_fixed_sentences_and_few(site: Site, ada: Person) -> None:
+def test_an_unconfirmed_address_gets_fixed_sentences_and_few(site, ada):
     # C-NTC-6
     mod = ada.publish("Zebra")
     receipts = [report(site, mod, text="secret words", locale="de").json["receipt"] for _ in range(4)]
@@ -120,7 +117,7 @@ def test_an_unconfirmed_address_gets_fixed_sentences_and_few(site: Site, ada: Pe
         assert text not in said
 
 
-def test_a_confirmed_address_alone_is_told_what_arrived(site: Site, ada: Person, bob: Person) -> None:
+def test_a_confirmed_address_alone_is_told_what_arrived(site, ada, bob):
     # C-NTC-6, C-NTC-7
     mod, eve = ada.publish("Zebra www.example.com"), register(site, "Eve", confirmed=False)
     receipt = report(site, mod, by=bob, text="secret words").json["receipt"]
@@ -137,7 +134,7 @@ def test_a_confirmed_address_alone_is_told_what_arrived(site: Site, ada: Person,
         assert "Bob" not in ada.pages.get(address)
 
 
-def test_too_many_reports_are_refused_on_the_form(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_reports_are_refused_on_the_form(start, monkeypatch):
     # C-NTC-5
     site = start_moderated(start, monkeypatch, notices=1)
     path, visitor = f"/Modhub/{register(site, 'Ada').publish()['id']}/reports", new_visitor(site)

@@ -3,7 +3,6 @@
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from threading import Barrier
-from typing import Any
 
 import pytest
 from sqlalchemy import update
@@ -13,7 +12,6 @@ from modhub_auth import publisher_keys
 from modhub_auth.models import Account
 from modhub_moderation.cases.models import Case
 from modhub_moderation.notices import views
-from modhub_testing import Site, Start
 from modhub_testing.mods import hide_mod
 from modhub_testing.workers import run_worker
 from tests.people import Person, delete_person, register, write
@@ -24,11 +22,11 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def site(start: Start, monkeypatch: pytest.MonkeyPatch) -> Site:
+def site(start, monkeypatch):
     return start_moderated(start, monkeypatch)
 
 
-def test_a_stranger_reports_a_mod_and_gets_a_receipt(site: Site, ada: Person) -> None:
+def test_a_stranger_reports_a_mod_and_gets_a_receipt(site, ada):
     # C-NTC-1, C-NTC-3
     mod = ada.publish("Timer")
     text = "  It sends\r\nthe save files away.\0 "
@@ -43,7 +41,7 @@ def test_a_stranger_reports_a_mod_and_gets_a_receipt(site: Site, ada: Person) ->
     assert (case.origin, case.decided_at) == ("notice", None)
 
 
-def test_all_notices_about_a_mod_and_its_images_are_one_case(site: Site, ada: Person, bob: Person) -> None:
+def test_all_notices_about_a_mod_and_its_images_are_one_case(site, ada, bob):
     # C-NTC-1, C-NTC-4
     mod, other = ada.publish(images=1), ada.publish("Other")
     image = int(next(file["url"] for file in mod["assets"] if file["kind"] == "image").rpartition("/")[2])
@@ -64,7 +62,7 @@ def test_all_notices_about_a_mod_and_its_images_are_one_case(site: Site, ada: Pe
     assert [case.subject_id for case in cases_of(site)] == [mod["id"], other["id"], mod["id"]]
 
 
-def test_an_author_is_reported_where_there_is_a_page(site: Site, ada: Person, bob: Person) -> None:
+def test_an_author_is_reported_where_there_is_a_page(site, ada, bob):
     # C-NTC-2, C-ERR-8
     sent = {"ground": "stolen", "text": "All are copies.", "goodFaith": True, **STRANGER}
     missing = site.post_json("/api/modhub/999/reports", sent, status=404)
@@ -78,7 +76,7 @@ def test_an_author_is_reported_where_there_is_a_page(site: Site, ada: Person, bo
     site.post_json(f"/api/modhub/authors/{ada.id}/reports", {**sent, "assetId": 1}, status=400)
 
 
-def test_drafts_hidden_and_absent_mods_are_one_404(site: Site, ada: Person, bob: Person) -> None:
+def test_drafts_hidden_and_absent_mods_are_one_404(site, ada, bob):
     # C-NTC-2, C-PRO-2, T-G1
     draft, hidden = ada.draft(), ada.publish()
     hide_mod(site, hidden)
@@ -91,10 +89,10 @@ def test_drafts_hidden_and_absent_mods_are_one_404(site: Site, ada: Person, bob:
     assert cases_of(site) == []
 
 
-def test_a_report_that_breaks_a_rule_is_refused_with_a_sentence(site: Site, ada: Person) -> None:
+def test_a_report_that_breaks_a_rule_is_refused_with_a_sentence(site, ada):
     # C-NTC-3
     mod = ada.publish(images=1)
-    wrong: dict[str, list[Any]] = {
+    wrong = {
         "ground": ["MALWARE"],
         "text": [" \n\0 ", "x" * 2001],
         "goodFaith": [False],
@@ -110,7 +108,7 @@ def test_a_report_that_breaks_a_rule_is_refused_with_a_sentence(site: Site, ada:
     assert len(notices_of(site)) == 1
 
 
-def test_a_token_that_was_sent_and_is_bad_is_refused(site: Site, ada: Person, bob: Person) -> None:
+def test_a_token_that_was_sent_and_is_bad_is_refused(site, ada, bob):
     # C-NTC-4, C-ERR-6
     mod = ada.publish()
     with site.databases.write_session.begin() as session:
@@ -126,12 +124,12 @@ def test_a_token_that_was_sent_and_is_bad_is_refused(site: Site, ada: Person, bo
 
 
 @pytest.mark.postgres
-def test_one_caller_and_one_account_send_so_many_in_a_window(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_caller_and_one_account_send_so_many_in_a_window(start, monkeypatch):
     # C-NTC-5
     site = start_moderated(start, monkeypatch, notices=2)
     mod, bob = register(site, "Ada").publish(), register(site, "Bob")
 
-    def send(caller: int, status: int, by: Person | None = None, **fields: Any) -> Any:
+    def send(caller, status, by=None, **fields):
         site.extra_environ = {**site.extra_environ, "REMOTE_ADDR": f"192.0.2.{caller}"}
         return report(site, mod, by=by, status=status, **fields)
 
@@ -148,12 +146,12 @@ def test_one_caller_and_one_account_send_so_many_in_a_window(start: Start, monke
 
 
 @pytest.mark.postgres
-def test_notices_at_the_same_moment_join_one_case(site: Site, ada: Person) -> None:
+def test_notices_at_the_same_moment_join_one_case(site, ada):
     # C-NTC-1
     mod, callers = ada.publish(), 6
     together = Barrier(callers)
 
-    def send(number: int) -> int:
+    def send(number):
         together.wait(timeout=30)
         answer = report(site, mod, email=f"s{number}@example.org", status="*")
         return int(answer.status_int)
@@ -167,12 +165,10 @@ def test_notices_at_the_same_moment_join_one_case(site: Site, ada: Person) -> No
 
 
 @pytest.mark.postgres
-def test_a_mod_that_is_hidden_meanwhile_is_not_reported(
-    site: Site, ada: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mod_that_is_hidden_meanwhile_is_not_reported(site, ada, monkeypatch):
     mod, create = ada.publish(), views.create_notice
 
-    def hide_first(*arguments: Any) -> Any:
+    def hide_first(*arguments):
         hide_mod(site, mod)
         return create(*arguments)
 
@@ -182,7 +178,7 @@ def test_a_mod_that_is_hidden_meanwhile_is_not_reported(
 
 
 @pytest.mark.postgres
-def test_an_old_notice_is_erased_after_its_case_has_ended(site: Site, ada: Person, bob: Person) -> None:
+def test_an_old_notice_is_erased_after_its_case_has_ended(site, ada, bob):
     # C-NTC-8, C-CAS-9
     mods = [ada.publish(title) for title in ("Old", "Fresh", "Open")]
     receipts = [report(site, mod, by=by, ground="stolen").json["receipt"] for mod in mods for by in (None, bob)]
@@ -203,7 +199,7 @@ def test_an_old_notice_is_erased_after_its_case_has_ended(site: Site, ada: Perso
     assert "report_decided" in site.get(f"/Modhub/notices/{receipts[0]}")
 
 
-def test_the_notices_of_a_deleted_account_are_nobodys(site: Site, ada: Person, bob: Person) -> None:
+def test_the_notices_of_a_deleted_account_are_nobodys(site, ada, bob):
     # C-NTC-8
     report(site, ada.publish(), by=bob)
     delete_person(site, bob.id)

@@ -4,9 +4,7 @@ import io
 import json
 import stat
 import zipfile
-from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,7 +21,6 @@ from modhub.blobs import BlobStore
 from modhub_auth.personal_data import personal_archive
 from modhub_moderation.cases.models import DecisionKind
 from modhub_moderation.personal_data import ARCHIVES_AT_ONCE, ArchiveTurns
-from modhub_testing import Site, Start
 from modhub_testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form, workshop_form
 from tests.people import cheap_hashes
 
@@ -39,13 +36,13 @@ ALL = "modhub_auth modhub_following modhub_profiles modhub_tags modhub_moderatio
 
 
 @pytest.fixture
-def site(start: Start, monkeypatch: pytest.MonkeyPatch) -> Site:
+def site(start, monkeypatch):
     """With hashes that take no time."""
     with cheap_hashes(monkeypatch):
         return start(ALL, modhub__mail_dir="{folder}/mail")
 
 
-def sign_up(site: Site, person: dict[str, str] = ADA) -> Site:
+def sign_up(site, person=ADA):
     visitor = new_visitor(site)
     visitor.extra_environ["REMOTE_ADDR"] = "192.0.2.7"
     form = form_at(visitor.get("/Modhub/account/register"), "")
@@ -55,13 +52,13 @@ def sign_up(site: Site, person: dict[str, str] = ADA) -> Site:
     return visitor
 
 
-def ask(visitor: Site, password: str = ADA["password"], status: int = 200) -> Any:
+def ask(visitor, password=ADA["password"], status=200):
     form = form_at(visitor.get(PAGE), "")
     form["currentPassword"] = password
     return form.submit(status=status)
 
 
-def unpack(content: bytes) -> dict[str, Any]:
+def unpack(content):
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         assert archive.testzip() is None
         return {
@@ -70,17 +67,17 @@ def unpack(content: bytes) -> dict[str, Any]:
         }
 
 
-def made(visitor: Site) -> dict[str, Any]:
+def made(visitor):
     return unpack(ask(visitor).body)
 
 
-def exports(site: Site) -> int:
+def exports(site):
     with site.databases.readonly_session() as session:
         return list(session.scalars(select(AuditEntry.action))).count("own data exported")
 
 
 @pytest.mark.postgres
-def test_everything_of_the_account_is_in_it_and_nothing_of_others(site: Site) -> None:
+def test_everything_of_the_account_is_in_it_and_nothing_of_others(site):
     # C-DAT-2, C-DAT-3
     ada, bob = sign_up(site), sign_up(site, BOB)
     page = make_mod_by_form(ada, title="Ada's map", description="<p>Mine</p>")
@@ -113,7 +110,7 @@ def test_everything_of_the_account_is_in_it_and_nothing_of_others(site: Site) ->
     assert [mod["title"] for mod in theirs["mods.json"]] == ["Bob's timer"]
 
 
-def test_that_a_notice_was_dismissed_is_not_told(site: Site) -> None:
+def test_that_a_notice_was_dismissed_is_not_told(site):
     # C-DAT-3
     ada, owner, mo = sign_up(site), SimpleNamespace(id=1), make_moderator(site, "Mo")
     make_mod_by_form(ada, title="Ada's map")
@@ -123,12 +120,12 @@ def test_that_a_notice_was_dismissed_is_not_told(site: Site) -> None:
     assert [decision["kind"] for decision in made(ada)["moderation.json"]["decisions"]] == ["hide"]
 
 
-def test_a_file_that_cannot_be_read_is_named(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_cannot_be_read_is_named(site, monkeypatch):
     # C-DAT-2
     visitor = sign_up(site)
     send_file_by_form(make_mod_by_form(visitor), "images", "a.png", b"\x89PNG\r\n\x1a\n").follow(status=200)
 
-    def refuse(*_: Any) -> Any:
+    def refuse(*_):
         raise storage_unreachable()
 
     monkeypatch.setattr(find_service(site.registry, BlobStore), "open", refuse)
@@ -136,7 +133,7 @@ def test_a_file_that_cannot_be_read_is_named(site: Site, monkeypatch: pytest.Mon
     assert (about["files"], about["missingFiles"]) == (0, ["files/mods/1/1-a.png"])
 
 
-def test_a_file_is_opened_when_its_turn_comes_and_no_session_waits(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_opened_when_its_turn_comes_and_no_session_waits(site, monkeypatch):
     # C-DAT-1
     page = make_mod_by_form(sign_up(site))
     for name in ("a.png", "b.png"):
@@ -144,12 +141,12 @@ def test_a_file_is_opened_when_its_turn_comes_and_no_session_waits(site: Site, m
     store, opened, sessions = find_service(site.registry, BlobStore), list[str](), list[Any]()
     open_blob, open_session = store.open, site.databases.readonly_session
 
-    def note(key: str, size: int, sha256: str) -> Any:
+    def note(key, size, sha256):
         opened.append(key)
         return open_blob(key, size, sha256)
 
     @contextmanager
-    def noted() -> Iterator[Any]:
+    def noted():
         with open_session() as session:
             sessions.append(session)
             yield session
@@ -164,7 +161,7 @@ def test_a_file_is_opened_when_its_turn_comes_and_no_session_waits(site: Site, m
     assert sorted(set(counts)) == [0, 1, 2]
 
 
-def test_a_process_sends_two_at_once(site: Site) -> None:
+def test_a_process_sends_two_at_once(site):
     # C-DAT-1
     visitor, turns = sign_up(site), find_service(site.registry, ArchiveTurns)
     sent = [turns.take(iter([b"a piece"])) for _ in range(ARCHIVES_AT_ONCE)]
@@ -178,12 +175,12 @@ def test_a_process_sends_two_at_once(site: Site) -> None:
         ask(visitor)
 
 
-def test_the_operator_exports_an_account(site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_operator_exports_an_account(site, tmp_path, capsys):
     # C-DAT-6
     sign_up(site)
     target = tmp_path / "ada.zip"
 
-    def export(account: str) -> int:
+    def export(account):
         return run_command(site.config, ["-c", "x.ini", "account", "export", account, "--to", str(target)])
 
     assert export(ADA["email"]) == 0
@@ -199,13 +196,13 @@ def test_the_operator_exports_an_account(site: Site, tmp_path: Path, capsys: pyt
     assert exports(site) == 1
 
 
-def test_its_password_is_hashed_in_a_thread_that_may_wait(site: Site) -> None:
+def test_its_password_is_hashed_in_a_thread_that_may_wait(site):
     # T-D8
     rules = site.find_service(BodyRules)
     assert all(rules.find("POST", f"/Modhub/account/{name}").waits for name in ("data", "delete", "login"))
 
 
-def test_it_is_sent_at_once_to_the_session_of_the_account_with_fresh_proof(site: Site) -> None:
+def test_it_is_sent_at_once_to_the_session_of_the_account_with_fresh_proof(site):
     # C-DAT-1, T-B9
     visitor = sign_up(site)
     assert visitor.get("/Modhub/account").html.select_one(f'a[href="{PAGE}"]') is not None

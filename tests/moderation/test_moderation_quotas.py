@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
-from typing import Any
 
 import pytest
 from sqlalchemy import select, update
@@ -15,7 +14,7 @@ from modhub.db import now
 from modhub_auth.models import Account
 from modhub_moderation import quotas
 from modhub_moderation.quotas import CountedUpload
-from modhub_testing import Site, Start
+from modhub_testing import Site
 from modhub_testing.pages import form_at, make_mod_by_form, new_visitor, send_file_by_form
 from tests.people import cheap_hashes, delete_person, write
 from tests.races import at_once
@@ -30,13 +29,13 @@ Begin = Callable[..., Site]
 
 
 @pytest.fixture
-def begin(start: Start, monkeypatch: pytest.MonkeyPatch) -> Begin:
+def begin(start, monkeypatch):
     """``begin(quota_mods=3)``: an application with these settings, which it reads at each call.
 
     All tests share one, whose hashes take no time.
     """
 
-    def start_with(**settings: int) -> Site:
+    def start_with(**settings):
         with cheap_hashes(monkeypatch):
             site = start("modhub_auth modhub_moderation", modhub__mail_dir="{folder}/mail")
         for name, value in settings.items():
@@ -46,43 +45,34 @@ def begin(start: Start, monkeypatch: pytest.MonkeyPatch) -> Begin:
     return start_with
 
 
-def register(site: Site, person: dict[str, str] = PERSON) -> tuple[int, dict[str, str]]:
+def register(site, person=PERSON):
     made = site.post_json("/api/auth/register", person).json
     return made["accountId"], {"Authorization": f"Bearer {made['accessToken']}"}
 
 
-def create(site: Site, bearer: dict[str, str], status: int = 201, key: str = "") -> Any:
+def create(site, bearer, status=201, key=""):
     headers = {**bearer, "Idempotency-Key": key} if key else bearer
     return site.post_json("/api/modhub", {"title": "A mod"}, headers=headers, status=status).json
 
 
-def upload(
-    site: Site,
-    bearer: dict[str, str],
-    mod: Any,
-    *,
-    kind: str = "images",
-    size: int = 10,
-    status: int = 201,
-    **query: str,
-) -> Any:
+def upload(site, bearer, mod, *, kind="images", size=10, status=201, **query):
     words = "&".join(f"{name}={value}" for name, value in query.items())
     headers = {**bearer, "Content-Type": "image/png"}
     return site.post(f"/api/modhub/{mod['id']}/{kind}?{words}", b"x" * size, headers=headers, status=status)
 
 
-def counted(site: Site, account_id: int) -> int:
+def counted(site, account_id):
     with site.databases.readonly_session() as session:
         return quotas.count_uploads(session, account_id)
 
 
-def age_uploads(site: Site, by: timedelta) -> None:
+def age_uploads(site, by):
     with site.databases.write_session.begin() as session:
         for row in session.scalars(select(CountedUpload)):
             row.at -= by
 
 
-def visitor_of(site: Site, person: dict[str, str] = OTHER) -> Site:
+def visitor_of(site, person=OTHER):
     visitor = new_visitor(site)
     form = form_at(visitor.get("/Modhub/account/register"), "")
     for name, value in person.items():
@@ -91,7 +81,7 @@ def visitor_of(site: Site, person: dict[str, str] = OTHER) -> Site:
     return visitor
 
 
-def test_mods_have_a_limit_that_deletion_frees(begin: Begin) -> None:
+def test_mods_have_a_limit_that_deletion_frees(begin):
     # C-QUO-1, C-QUO-2
     site = begin(quota_mods=2)
     _, bearer = register(site)
@@ -106,7 +96,7 @@ def test_mods_have_a_limit_that_deletion_frees(begin: Begin) -> None:
     create(site, bearer)
 
 
-def test_files_have_a_limit_that_names_what_is_used(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_have_a_limit_that_names_what_is_used(begin, monkeypatch):
     # C-QUO-3
     site = begin(quota_megabytes=3)
     account_id, bearer = register(site)
@@ -127,7 +117,7 @@ def test_files_have_a_limit_that_names_what_is_used(begin: Begin, monkeypatch: p
 
 
 @pytest.mark.postgres
-def test_uploads_within_an_hour_have_a_limit(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uploads_within_an_hour_have_a_limit(begin, monkeypatch):
     # C-QUO-4
     site = begin(quota_uploads=2)
     account_id, bearer = register(site)
@@ -151,14 +141,14 @@ def test_uploads_within_an_hour_have_a_limit(begin: Begin, monkeypatch: pytest.M
 
 
 @pytest.mark.postgres
-def test_new_accounts_make_so_many_mods_a_day_until_they_are_older(begin: Begin) -> None:
+def test_new_accounts_make_so_many_mods_a_day_until_they_are_older(begin):
     # C-QUO-5
     site = begin(new_days=7, new_mods=2)
     account_id, bearer = register(site)
     first = create(site, bearer)
     create(site, bearer)
 
-    def date(model: Any, number: int, ago: timedelta) -> None:
+    def date(model, number, ago):
         write(site, update(model).where(model.id == number).values(created_at=now() - ago))
 
     date(Mod, first["id"], timedelta(hours=20))
@@ -175,14 +165,14 @@ def test_new_accounts_make_so_many_mods_a_day_until_they_are_older(begin: Begin)
 
 @pytest.mark.postgres
 @pytest.mark.usefixtures("patience")
-def test_uploads_at_once_do_not_get_beyond_a_limit(begin: Begin) -> None:
+def test_uploads_at_once_do_not_get_beyond_a_limit(begin):
     """Of mods and of the number of uploads: tests/functional/test_moderation_races.py."""
     # C-QUO-6
     site = begin(quota_megabytes=1)
     _, bearer = register(site)
     mods = [create(site, bearer) for _ in range(CALLERS)]
 
-    def send(mod: Any) -> Any:
+    def send(mod):
         address = f"/api/modhub/{mod['id']}/code?version=1"
         return site.post(address, b"x" * (MB // 2), headers=bearer, expect_errors=True).status_int
 
@@ -192,19 +182,19 @@ def test_uploads_at_once_do_not_get_beyond_a_limit(begin: Begin) -> None:
 
 @pytest.mark.postgres
 @pytest.mark.usefixtures("patience")
-def test_mods_created_at_once_do_not_get_beyond_the_limit_of_a_new_account(begin: Begin) -> None:
+def test_mods_created_at_once_do_not_get_beyond_the_limit_of_a_new_account(begin):
     # C-QUO-6
     site = begin(new_days=1, new_mods=2)
     _, bearer = register(site)
 
-    def make() -> Any:
+    def make():
         return site.post_json("/api/modhub", {"title": "A mod"}, headers=bearer, expect_errors=True).status_int
 
     statuses = at_once([make] * CALLERS)
     assert sorted(statuses) == [201, 201, *[429] * (CALLERS - 2)]
 
 
-def test_the_workshop_shows_what_is_used_and_forms_say_what_is_refused(begin: Begin) -> None:
+def test_the_workshop_shows_what_is_used_and_forms_say_what_is_refused(begin):
     # C-QUO-7
     site = begin(quota_mods=1, quota_megabytes=1, quota_uploads=2, new_days=9, new_mods=3)
     visitor = visitor_of(site)
@@ -225,7 +215,7 @@ def test_the_workshop_shows_what_is_used_and_forms_say_what_is_refused(begin: Be
 
 
 @pytest.mark.postgres
-def test_what_is_counted_goes_with_the_hour_and_the_account(begin: Begin) -> None:
+def test_what_is_counted_goes_with_the_hour_and_the_account(begin):
     # C-QUO-8
     site = begin(quota_uploads=9)
     account_id, bearer = register(site)

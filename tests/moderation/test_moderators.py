@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from sqlalchemy import delete
@@ -13,9 +12,8 @@ from modhub.db import now
 from modhub.plugins.services import IProfiles
 from modhub_auth.models import Authenticator
 from modhub_moderation.moderators import Moderator
-from modhub_testing import Site, Start
 from modhub_testing.pages import new_visitor
-from tests.people import Person, register, write
+from tests.people import register, write
 
 from .conftest import begin
 
@@ -25,8 +23,8 @@ Run = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture
-def admin(site: Site, capsys: pytest.CaptureFixture[str]) -> Run:
-    def run(*words: str) -> tuple[int, str]:
+def admin(site, capsys):
+    def run(*words):
         capsys.readouterr()
         arguments = build_admin_parser(site.config).parse_args(["-c", "unused", *words])
         code = arguments.run(Admin(site.config), arguments)
@@ -35,12 +33,12 @@ def admin(site: Site, capsys: pytest.CaptureFixture[str]) -> Run:
     return run
 
 
-def add_factor(site: Site, account_id: int) -> None:
+def add_factor(site, account_id):
     with site.databases.write_session.begin() as session:
         session.add(Authenticator(account_id=account_id, sealed="x", last_step=0, created_at=now()))
 
 
-def test_a_moderator_needs_an_authenticator(site: Site, ada: Person, admin: Run) -> None:
+def test_a_moderator_needs_an_authenticator(site, ada, admin):
     # C-CAS-1
     ada.pages.get(f"{DESK}/cases", status=404)
     with pytest.raises(StartRefused, match="no authenticator"):
@@ -60,7 +58,7 @@ def test_a_moderator_needs_an_authenticator(site: Site, ada: Person, admin: Run)
             admin("moderator", *words)
 
 
-def test_to_everybody_else_there_is_nothing(site: Site, ada: Person, mo: Person) -> None:
+def test_to_everybody_else_there_is_nothing(site, ada, mo):
     # C-CAS-1, C-QUE-1
     assert f'href="{DESK}"' in mo.pages.get("/Modhub")
     assert f'href="{DESK}"' not in ada.pages.get("/Modhub")
@@ -70,13 +68,13 @@ def test_to_everybody_else_there_is_nothing(site: Site, ada: Person, mo: Person)
             assert there.replace(DESK + below, "") == absent.replace(f"{DESK}{below}x", "")
 
 
-def test_a_factor_that_was_removed_closes_the_desk(site: Site, mo: Person) -> None:
+def test_a_factor_that_was_removed_closes_the_desk(site, mo):
     # C-CAS-1
     write(site, delete(Authenticator).where(Authenticator.account_id == mo.id))
     assert "need an authenticator" in mo.pages.get(DESK, status=403)
 
 
-def test_without_the_setting_a_password_is_enough(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_setting_a_password_is_enough(start, monkeypatch):
     site = begin(start, monkeypatch, modhub_moderation__second_factor="false")
     ada = register(site, "Ada")
     with site.databases.write_session.begin() as session:
@@ -85,7 +83,7 @@ def test_without_the_setting_a_password_is_enough(start: Start, monkeypatch: pyt
 
 
 @pytest.mark.postgres
-def test_a_deleted_account_is_no_moderator(site: Site, mo: Person, admin: Any) -> None:
+def test_a_deleted_account_is_no_moderator(site, mo, admin):
     assert site.find_service(IProfiles).get_profiles({mo.id})
     admin("account", "delete", str(mo.id), "--yes")
     assert admin("moderator", "list") == (0, "No moderators.\n")

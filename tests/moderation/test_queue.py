@@ -2,21 +2,17 @@
 
 import sqlite3
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import update
 from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.orm import Session
 
 from modhub.db import now
 from modhub_moderation.cases import queue_pages
 from modhub_moderation.cases.appeals import create_appeal
 from modhub_moderation.cases.models import Case, Decision, DecisionKind
-from modhub_testing import Site
 from modhub_testing.pages import form_at, messages_on
-from tests.people import Person
 
 from .cases_kit import NOTICE, make_case, rule, ruling_of
 
@@ -26,15 +22,15 @@ QUEUE, MANY = "/Modhub/moderation/queue", "/Modhub/moderation/bulk"
 FILLED = {"ground": "deceptive", "basis": "terms", "clause": "4", "facts": "The same advertisement, many times."}
 
 
-def cases_on(page: Any) -> list[int]:
+def cases_on(page):
     return [int(link["href"].rpartition("/")[2]) for link in page.html.select("article h3 a")]
 
 
-def article(page: Any, case_id: int) -> str:
+def article(page, case_id):
     return " ".join(page.html.find(id=f"case-{case_id}").find_parent("article").get_text(" ").split())
 
 
-def choose(mo: Person, *case_ids: int) -> Any:
+def choose(mo, *case_ids):
     """The form for many, with these cases ticked on the queue."""
     form = form_at(mo.pages.get(QUEUE), MANY)
     for box in form.fields["case"]:
@@ -42,22 +38,22 @@ def choose(mo: Person, *case_ids: int) -> Any:
     return form_at(form.submit(status=200), MANY)
 
 
-def decide_about(mo: Person, *case_ids: int, status: int = 200, **fields: Any) -> Any:
+def decide_about(mo, *case_ids, status=200, **fields):
     return decide_by(choose(mo, *case_ids), status, **fields)
 
 
-def decide_by(form: Any, status: int = 200, **fields: Any) -> Any:
+def decide_by(form, status=200, **fields):
     for name, value in {**FILLED, **fields}.items():
         form[name] = value
     return form.submit(status=status)
 
 
-def problems_on(page: Any) -> list[str]:
+def problems_on(page):
     return [str(line["data-problem"]) for line in page.html.select("[data-problem]")]
 
 
 @pytest.mark.postgres
-def test_open_cases_come_by_weight_then_by_age(site: Site, ada: Person, mo: Person) -> None:
+def test_open_cases_come_by_weight_then_by_age(site, ada, mo):
     # C-QUE-1
     assert messages_on(mo.pages.get(QUEUE)) == ["queue_empty"]
     _, cases = make_wave(site, ada, 4)
@@ -73,9 +69,9 @@ def test_open_cases_come_by_weight_then_by_age(site: Site, ada: Person, mo: Pers
     mo.pages.get(f"{QUEUE}?page=2", status=200)
 
 
-def test_the_navigation_says_how_much_waits(site: Site, ada: Person, mo: Person) -> None:
+def test_the_navigation_says_how_much_waits(site, ada, mo):
     # C-QUE-1
-    def waiting(visitor: Person) -> list[str]:
+    def waiting(visitor):
         return [mark.text for mark in visitor.pages.get("/Modhub").html.select("nav .unread-count")]
 
     _, [case_id, _] = make_wave(site, ada, 2)
@@ -88,7 +84,7 @@ def test_the_navigation_says_how_much_waits(site: Site, ada: Person, mo: Person)
     assert mo.pages.get(QUEUE).html.find(id="appeals")
 
 
-def test_owner_reporters_history_and_files_stand_side_by_side(site: Site, ada: Person, bob: Person, mo: Person) -> None:
+def test_owner_reporters_history_and_files_stand_side_by_side(site, ada, bob, mo):
     # C-QUE-2
     mod, other = ada.publish("Tool", "1"), bob.publish("Copy", "1")
     for person, own in ((ada, mod), (bob, other)):
@@ -109,7 +105,7 @@ def test_owner_reporters_history_and_files_stand_side_by_side(site: Site, ada: P
 
 
 @pytest.mark.postgres
-def test_the_number_of_statements_does_not_grow(site: Site, ada: Person, bob: Person, mo: Person) -> None:
+def test_the_number_of_statements_does_not_grow(site, ada, bob, mo):
     seen = []
     for number in (1, 4):
         for index in range(number):
@@ -122,7 +118,7 @@ def test_the_number_of_statements_does_not_grow(site: Site, ada: Person, bob: Pe
 
 
 @pytest.mark.postgres
-def test_chosen_cases_are_decided_together(site: Site, ada: Person, bob: Person, mo: Person) -> None:
+def test_chosen_cases_are_decided_together(site, ada, bob, mo):
     # C-QUE-5
     _, cases = make_wave(site, ada, 3)
     kept = bob.publish("Calm HUD")
@@ -138,7 +134,7 @@ def test_chosen_cases_are_decided_together(site: Site, ada: Person, bob: Person,
 
 
 @pytest.mark.postgres
-def test_what_was_decided_meanwhile_or_is_ones_own_is_left_alone(site: Site, ada: Person, mo: Person) -> None:
+def test_what_was_decided_meanwhile_or_is_ones_own_is_left_alone(site, ada, mo):
     # C-QUE-5, C-CAS-1
     mods, cases = make_wave(site, ada, 2)
     own, own_cases = make_wave(site, mo, 1)
@@ -149,11 +145,11 @@ def test_what_was_decided_meanwhile_or_is_ones_own_is_left_alone(site: Site, ada
     assert {mod["id"] for mod in site.get("/api/modhub").json["mods"]} == {mods[0], *own}
 
 
-def break_decisions(monkeypatch: pytest.MonkeyPatch, errors: dict[int, Exception]) -> list[int]:
+def break_decisions(monkeypatch, errors):
     """Decisions in these cases fail when they are stored; which cases were tried."""
     tried, decide = list[int](), queue_pages.decide
 
-    def break_some(session: Session, registry: Any, case_id: int, *more: Any, **named: Any) -> None:
+    def break_some(session, registry, case_id, *more, **named):
         tried.append(case_id)
         decide(session, registry, case_id, *more, **named)
         if case_id in errors:
@@ -163,7 +159,7 @@ def break_decisions(monkeypatch: pytest.MonkeyPatch, errors: dict[int, Exception
     return tried
 
 
-def make_wave(site: Site, owner: Person, count: int) -> tuple[list[int], list[int]]:
+def make_wave(site, owner, count):
     """The mods and their cases, the oldest first."""
     mods = [owner.publish(f"Tool {number}") for number in range(count)]
     return [mod["id"] for mod in mods], [make_case(site, owner, mod, stranger=True) for mod in mods]
@@ -179,9 +175,7 @@ FAULTS = [
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault[1]).__name__)
 @pytest.mark.postgres
-def test_what_fails_stops_none_of_the_rest(
-    site: Site, ada: Person, mo: Person, monkeypatch: pytest.MonkeyPatch, fault: tuple[str, Exception]
-) -> None:
+def test_what_fails_stops_none_of_the_rest(site, ada, mo, monkeypatch, fault):
     # C-QUE-5
     mods, cases = make_wave(site, ada, 3)
     before, (code, error) = len(ada.emails()), fault
@@ -196,9 +190,7 @@ def test_what_fails_stops_none_of_the_rest(
 
 
 @pytest.mark.postgres
-def test_the_rest_is_not_tried_while_the_database_is_gone(
-    site: Site, ada: Person, mo: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_rest_is_not_tried_while_the_database_is_gone(site, ada, mo, monkeypatch):
     # C-QUE-5: each try may wait for seconds, and others use the server meanwhile.
     _, cases = make_wave(site, ada, 7)
     tried = break_decisions(monkeypatch, dict.fromkeys([cases[0], *cases[2:]], PoolTimeout("gone")))
@@ -208,7 +200,7 @@ def test_the_rest_is_not_tried_while_the_database_is_gone(
     assert site.count_rows(Decision) == 1
 
 
-def test_a_form_that_says_too_little_is_shown_again(site: Site, ada: Person, mo: Person) -> None:
+def test_a_form_that_says_too_little_is_shown_again(site, ada, mo):
     # C-QUE-5
     _, cases = make_wave(site, ada, 2)
     for fields in ({"clause": ""}, {"kind": "delete"}):

@@ -2,8 +2,7 @@
 
 import hashlib
 import io
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 from PIL import Image
@@ -17,12 +16,12 @@ from modhub.plugins.events import AccountDeleted
 from modhub_moderation.scanning.clamd import EICAR
 from modhub_moderation.scanning.inspection import MOST_AT_ONCE, Scanning
 from modhub_moderation.scanning.services import ScanHit, WaitingFile
-from modhub_testing import Site, Start
+from modhub_testing import Site
 from modhub_testing.clamd import RULE, FakeClamd
 from modhub_testing.mods import hide_mod, restore_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor, workshop_form
 from modhub_testing.workers import run_worker
-from tests.people import Person, cheap_hashes, register
+from tests.people import cheap_hashes, register
 
 from .conftest import make_moderator
 
@@ -32,13 +31,13 @@ MACHINE = "a-key-of-a-build-agent"
 
 
 @pytest.fixture(scope="module")
-def listening() -> Iterator[FakeClamd]:
+def listening():
     with FakeClamd(EICAR) as clamd:
         yield clamd
 
 
 @pytest.fixture
-def clamd(listening: FakeClamd) -> Iterator[FakeClamd]:
+def clamd(listening):
     """Up, with its usual answers; a test may close it."""
     yield listening
     listening.close()
@@ -51,10 +50,10 @@ Begin = Callable[..., Site]
 
 
 @pytest.fixture
-def begin(start: Start, clamd: FakeClamd, monkeypatch: pytest.MonkeyPatch) -> Begin:
+def begin(start, clamd, monkeypatch):
     """``begin(scan_later="true")``: an application that scans, with these settings of moderation."""
 
-    def start_with(**settings: str) -> Site:
+    def start_with(**settings):
         named = {f"modhub_moderation__{name}": value for name, value in settings.items()}
         with cheap_hashes(monkeypatch):
             return start(
@@ -69,43 +68,41 @@ def begin(start: Start, clamd: FakeClamd, monkeypatch: pytest.MonkeyPatch) -> Be
 
 
 @pytest.fixture
-def site(begin: Begin) -> Site:
+def site(begin):
     return begin()
 
 
 @pytest.fixture
-def later(begin: Begin) -> Site:
+def later(begin):
     """A site that scans later what it cannot scan now."""
     return begin(scan_later="true")
 
 
-def draft(person: Person) -> int:
+def draft(person):
     return int(person.draft()["id"])
 
 
-def upload(
-    person: Person, mod: int, content: bytes = b"clean", *, kind: str = "code?version=1", status: int = 201
-) -> Any:
+def upload(person, mod, content=b"clean", *, kind="code?version=1", status=201):
     return person.call("post", f"/api/modhub/{mod}/{kind}", params=content, status=status)
 
 
-def publish(person: Person, mod: int, status: int = 200) -> Any:
+def publish(person, mod, status=200):
     return person.call("post", f"/api/modhub/{mod}/publish", status=status).json
 
 
-def hits(site: Site) -> list[tuple[Any, ...]]:
+def hits(site):
     columns = (ScanHit.account_id, ScanHit.mod_id, ScanHit.rule, ScanHit.times)
     with site.databases.readonly_session() as session:
         return [tuple(row) for row in session.execute(select(*columns).order_by(ScanHit.id))]
 
 
-def picture(color: str = "teal") -> bytes:
+def picture(color="teal"):
     file = io.BytesIO()
     Image.new("RGB", (40, 30), color).save(file, "PNG")
     return file.getvalue()
 
 
-def test_what_is_clean_is_stored_as_it_was_scanned(site: Site, clamd: FakeClamd) -> None:
+def test_what_is_clean_is_stored_as_it_was_scanned(site, clamd):
     # C-SCN-1
     ada = register(site, "Ada")
     mod = draft(ada)
@@ -117,7 +114,7 @@ def test_what_is_clean_is_stored_as_it_was_scanned(site: Site, clamd: FakeClamd)
 
 
 @pytest.mark.parametrize("kind", ["code?version=1", "css", "images"])
-def test_what_is_found_is_refused_and_nothing_is_kept(site: Site, kind: str) -> None:
+def test_what_is_found_is_refused_and_nothing_is_kept(site, kind):
     # C-SCN-1, C-SCN-2, T-A11
     ada = register(site, "Ada")
     mod = draft(ada)
@@ -129,7 +126,7 @@ def test_what_is_found_is_refused_and_nothing_is_kept(site: Site, kind: str) -> 
     assert hits(site) == [(ada.id, mod, RULE, 2)]
 
 
-def test_forms_are_scanned_and_say_it_beside_the_file(site: Site) -> None:
+def test_forms_are_scanned_and_say_it_beside_the_file(site):
     # C-SCN-1, C-SCN-2
     ada = register(site, "Ada")
     mod = draft(ada)
@@ -142,7 +139,7 @@ def test_forms_are_scanned_and_say_it_beside_the_file(site: Site) -> None:
     assert site.count_rows(StoredBlob) == 0
 
 
-def test_pictures_of_profiles_are_scanned(site: Site, clamd: FakeClamd) -> None:
+def test_pictures_of_profiles_are_scanned(site, clamd):
     # C-SCN-1
     ada = register(site, "Ada")
     clamd.reply = f"stream: {RULE} FOUND"
@@ -152,14 +149,14 @@ def test_pictures_of_profiles_are_scanned(site: Site, clamd: FakeClamd) -> None:
     assert hits(site) == [(ada.id, None, RULE, 1)]
 
 
-def test_builds_of_the_app_are_not_scanned(site: Site, clamd: FakeClamd) -> None:
+def test_builds_of_the_app_are_not_scanned(site, clamd):
     # C-SCN-1
     clamd.close()
     site.post("/api/modhub/app/linux?version=1", EICAR, headers={"X-Api-Key": MACHINE}, status=201)
     assert clamd.streams == []
 
 
-def test_a_scanner_that_gives_no_verdict_is_busy(site: Site, clamd: FakeClamd) -> None:
+def test_a_scanner_that_gives_no_verdict_is_busy(site, clamd):
     # C-SCN-3, T-F12
     """It hangs up, refuses, says something else, names no rule, is closed."""
     ada = register(site, "Ada")
@@ -178,7 +175,7 @@ def test_a_scanner_that_gives_no_verdict_is_busy(site: Site, clamd: FakeClamd) -
     site.get("/readyz", status=200)
 
 
-def test_a_scanner_that_hangs_takes_no_more_threads_than_its_share(site: Site) -> None:
+def test_a_scanner_that_hangs_takes_no_more_threads_than_its_share(site):
     # C-SCN-3, T-F12
     ada = register(site, "Ada")
     mod = draft(ada)
@@ -194,7 +191,7 @@ def test_a_scanner_that_hangs_takes_no_more_threads_than_its_share(site: Site) -
         slots.release()
 
 
-def test_a_draft_waits_for_the_scanner_and_is_published_after_it(later: Site, clamd: FakeClamd) -> None:
+def test_a_draft_waits_for_the_scanner_and_is_published_after_it(later, clamd):
     # C-SCN-4
     ada = register(later, "Ada")
     mod = draft(ada)
@@ -216,7 +213,7 @@ def test_a_draft_waits_for_the_scanner_and_is_published_after_it(later: Site, cl
 
 
 @pytest.mark.postgres
-def test_what_is_found_later_has_to_be_replaced(later: Site, clamd: FakeClamd) -> None:
+def test_what_is_found_later_has_to_be_replaced(later, clamd):
     # C-SCN-5
     ada = register(later, "Ada")
     mod = draft(ada)
@@ -234,7 +231,7 @@ def test_what_is_found_later_has_to_be_replaced(later: Site, clamd: FakeClamd) -
     publish(ada, mod)
 
 
-def test_nothing_unscanned_comes_to_a_mod_that_is_or_may_be_visible(later: Site, clamd: FakeClamd) -> None:
+def test_nothing_unscanned_comes_to_a_mod_that_is_or_may_be_visible(later, clamd):
     # C-SCN-6
     ada = register(later, "Ada")
     mod = draft(ada)
@@ -249,7 +246,7 @@ def test_nothing_unscanned_comes_to_a_mod_that_is_or_may_be_visible(later: Site,
 
 
 @pytest.mark.postgres
-def test_a_deleted_mod_and_account_leave_a_hit_without_them(later: Site, clamd: FakeClamd) -> None:
+def test_a_deleted_mod_and_account_leave_a_hit_without_them(later, clamd):
     # C-SCN-2
     ada = register(later, "Ada")
     mod, other = draft(ada), draft(ada)
@@ -266,7 +263,7 @@ def test_a_deleted_mod_and_account_leave_a_hit_without_them(later: Site, clamd: 
     assert hits(later) == [(None, None, RULE, 1)]
 
 
-def test_moderators_see_the_rule_and_nobody_else(site: Site) -> None:
+def test_moderators_see_the_rule_and_nobody_else(site):
     # C-SCN-2
     ada, mo = register(site, "Ada"), make_moderator(site, "Mo")
     upload(ada, draft(ada), EICAR, status=400)
@@ -277,9 +274,9 @@ def test_moderators_see_the_rule_and_nobody_else(site: Site) -> None:
         visitor.get("/Modhub/moderation/scans", status=404)
 
 
-def test_a_scanner_that_is_down_is_noticed_before_uploads_are_refused(site: Site, clamd: FakeClamd) -> None:
+def test_a_scanner_that_is_down_is_noticed_before_uploads_are_refused(site, clamd):
     # C-SCN-3
-    states: list[float | None] = []
+    states = []
     for change in (clamd.start, clamd.close, clamd.start):
         if states:
             change()

@@ -1,13 +1,12 @@
 """What stays of moderation when its line is taken out of the ini."""
 
 from modhub_moderation.cases.models import DecisionKind
-from modhub_testing import Site, Start
-from tests.people import PASSWORD, Person, register
+from tests.people import PASSWORD, register
 
 from .cases_kit import make_case, rule, ruling_of
 
 
-def test_hidden_stays_hidden_and_nothing_else_is_visible(start: Start, site: Site, ada: Person, mo: Person) -> None:
+def test_hidden_stays_hidden_and_nothing_else_is_visible(start, site, ada, mo):
     # C-CAS-3
     mod, other = ada.publish("Bad tool"), ada.publish("Good tool")
     rule(site, make_case(site, ada, mod), ruling_of(DecisionKind.HIDE), mo)
@@ -23,7 +22,7 @@ def test_hidden_stays_hidden_and_nothing_else_is_visible(start: Start, site: Sit
     assert without.post_json("/api/auth/login", sign_in, status=403).json["error"] == "account_blocked"
 
 
-def register_blocked(site: Site, mo: Person) -> Person:
+def register_blocked(site, mo):
     """Somebody whom a moderator has blocked."""
     eve = register(site, "Eve")
     rule(site, make_case(site, eve), ruling_of(DecisionKind.BLOCK), mo)

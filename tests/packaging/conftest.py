@@ -2,8 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +12,7 @@ print(getattr(build_meta, sys.argv[1])(sys.argv[2]))
 """
 
 
-def run_hook(name: str, source: Path, target: Path) -> Path:
+def run_hook(name, source, target):
     target.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-I", "-W", "error::UserWarning", "-c", BUILD, name, str(target)]
     done = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
@@ -23,6 +21,6 @@ def run_hook(name: str, source: Path, target: Path) -> Path:
 
 
 @pytest.fixture(name="run_hook", scope="session")
-def _run_hook() -> Callable[[str, Path, Path], Path]:
+def _run_hook():
     """``run_hook("build_wheel", source, target)``: the file that this hook of setuptools made."""
     return run_hook

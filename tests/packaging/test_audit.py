@@ -4,15 +4,13 @@ import datetime
 import json
 import re
 import runpy
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
-audit: dict[str, Any] = runpy.run_path(str(ROOT / "tools" / "audit_dependencies.py"))
+audit = runpy.run_path(str(ROOT / "tools" / "audit_dependencies.py"))
 TODAY = datetime.datetime.now(datetime.UTC).date()
 FOUND = {"name": "waitress", "version": "3.0.2", "vulns": [{"id": "GHSA-1", "fix_versions": ["3.0.3"]}]}
 CLEAN = {"name": "webob", "version": "1.8.11", "vulns": []}
@@ -22,7 +20,7 @@ case "$*" in *"--ignore-vuln GHSA-1"*) echo '%s' ;; *) echo '%s' ;; esac
 """
 
 
-def test_every_exception_has_a_reason_a_day_and_a_package_that_is_locked() -> None:
+def test_every_exception_has_a_reason_a_day_and_a_package_that_is_locked():
     locked = {
         canonicalize_name(name)
         for path in (ROOT / "requirements").glob("*.txt")
@@ -38,10 +36,10 @@ def test_every_exception_has_a_reason_a_day_and_a_package_that_is_locked() -> No
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Callable[..., int]:
+def run(tmp_path):
     """``run(packages, advisory)``: the exit code where pip-audit tells of these packages, with this exception."""
 
-    def main(packages: list[Any], advisory: str, until: datetime.date = TODAY) -> int:
+    def main(packages, advisory, until=TODAY):
         (tmp_path / "requirements").mkdir(exist_ok=True)
         (tmp_path / "requirements" / "run.txt").touch()
         exception = f'package = "waitress"\nadvisory = "{advisory}"\nreason = "We do not call it."\nuntil = {until}\n'
@@ -56,7 +54,7 @@ def run(tmp_path: Path) -> Callable[..., int]:
     return main
 
 
-def test_an_exception_lets_one_advisory_pass_until_its_day(run: Callable[..., int], capfd: Any) -> None:
+def test_an_exception_lets_one_advisory_pass_until_its_day(run, capfd):
     assert run([FOUND], "GHSA-1") == 0
     assert "waitress, GHSA-1: We do not call it." in capfd.readouterr().out
     assert run([FOUND], "GHSA-2") == 1

@@ -14,21 +14,21 @@ RESERVED = re.compile(r"(?m)^- (C-[A-Z]+-[0-9]+|T-[A-H][0-9]+[a-z]?): (?:planned
 TEXT = (".py", ".md", ".jinja2", ".ini", ".toml", ".css", ".js")
 
 
-def tracked() -> list[Path]:
+def tracked():
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     return [ROOT / name for name in listed.split("\0") if name.endswith(TEXT)]
 
 
-def defined() -> Counter[str]:
+def defined():
     return Counter(clause for name in LAW for clause in DEFINED.findall((ROOT / name).read_text("utf-8")))
 
 
-def reserved() -> Counter[str]:
+def reserved():
     """Ids that are taken and have no clause."""
     return Counter(clause for name in LAW for clause in RESERVED.findall((ROOT / name).read_text("utf-8")))
 
 
-def named_by_tests(source: str) -> set[str]:
+def named_by_tests(source):
     """The ids in the source of each test function, its comments and decorators included; nothing else of the module."""
     if not CLAUSE.search(source):
         return set()
@@ -47,13 +47,13 @@ def named_by_tests(source: str) -> set[str]:
     return {clause for first, last in spans for clause in CLAUSE.findall("\n".join(lines[first - 1 : last]))}
 
 
-def test_every_id_is_defined_once() -> None:
+def test_every_id_is_defined_once():
     ids = defined() + reserved()
     assert len(ids) > 250
     assert [clause for clause, times in ids.items() if times > 1] == []
 
 
-def test_every_clause_is_named_by_a_test() -> None:
+def test_every_clause_is_named_by_a_test():
     named = {
         clause
         for path in tracked()
@@ -64,7 +64,7 @@ def test_every_clause_is_named_by_a_test() -> None:
     assert unnamed == [], "each clause needs a test that proves it; see the head of modhub/contract.md"
 
 
-def test_every_citation_leads_somewhere() -> None:
+def test_every_citation_leads_somewhere():
     known = defined().keys()
     dead = {
         f"{path.relative_to(ROOT)}: {cited}"
@@ -75,7 +75,7 @@ def test_every_citation_leads_somewhere() -> None:
     assert dead == set()
 
 
-def test_every_decision_that_is_cited_is_there() -> None:
+def test_every_decision_that_is_cited_is_there():
     files = {path.name for path in (ROOT / "docs/adr").glob("[0-9]*.md")}
     texts = [path.read_text("utf-8") for path in tracked()]
     cited = {number for text in texts for number in re.findall(r"(?:docs/adr/|\bADR )([0-9]{3})", text)}

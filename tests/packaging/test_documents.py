@@ -25,7 +25,7 @@ def test_every_setting_stands_in_both_configuration_files():
 
 
 def test_both_configuration_files_have_the_same_keys_in_the_same_order():
-    def keys(ini: str) -> list[str]:
+    def keys(ini):
         names = re.findall(r"^#? ?([A-Za-z_.]+) =", (ROOT / ini).read_text(), re.MULTILINE)
         return [key for key in names if not key.startswith("trusted_proxy")]
 
@@ -65,7 +65,7 @@ def test_every_link_leads_to_a_file_and_a_heading():
     assert dead == []
 
 
-def anchors(path: Path) -> set[str]:
+def anchors(path):
     """The anchors of a document's headings, as forges make them."""
     headings = re.findall(r"(?m)^#+ (.+)$", path.read_text("utf-8"))
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

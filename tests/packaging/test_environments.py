@@ -69,7 +69,7 @@ print(*(name for name in sys.argv[1:] if find_spec(name)))
 class Environment:
     """A virtual environment that sees this one's third-party packages, and of ours only what is installed into it."""
 
-    def __init__(self, folder: Path, wheel: Path) -> None:
+    def __init__(self, folder, wheel):
         self.folder = folder
         self.bin = folder / "bin"
         venv.create(folder, symlinks=True)
@@ -79,10 +79,10 @@ class Environment:
         self.run(*pip, *options, str(wheel))
 
     @property
-    def packages(self) -> Path:
+    def packages(self):
         return Path(sysconfig.get_path("purelib", vars={"base": str(self.folder)}, scheme="venv"))
 
-    def _third_party(self) -> Path:
+    def _third_party(self):
         """Make a folder of links: the whole site-packages would bring the editable suite's modules along."""
         links = self.folder / "third-party"
         links.mkdir()
@@ -92,7 +92,7 @@ class Environment:
                     (links / entry.name).symlink_to(entry)
         return links
 
-    def run(self, *command: str, code: int = 0) -> str:
+    def run(self, *command, code=0):
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COVERAGE"))}
         done = subprocess.run(
             command, cwd=self.folder, env=clean, capture_output=True, text=True, check=False, timeout=300
@@ -100,17 +100,17 @@ class Environment:
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + (done.stderr if code else "")
 
-    def python(self, program: str, *arguments: str, code: int = 0) -> str:
+    def python(self, program, *arguments, code=0):
         return self.run(str(self.bin / "python"), "-I", "-c", program, *arguments, code=code)
 
-    def write_ini(self, *features: str) -> Path:
+    def write_ini(self, *features):
         ini = self.folder / f"{'-'.join(['service', *features])}.ini"
         here = self.folder / ini.stem
         here.mkdir(exist_ok=True)
         ini.write_text(INI.format(here=here, features=" ".join(features)))
         return ini
 
-    def serve(self, *addresses: str) -> list[int]:
+    def serve(self, *addresses):
         ini = self.write_ini()
         self.run(str(self.bin / "modhub-admin"), "-c", str(ini), "migrate")
         return [int(line) for line in self.python(SERVE, str(ini), *addresses).split()]
@@ -121,12 +121,12 @@ Environments = Callable[[str], Environment]
 
 
 @pytest.fixture(scope="module")
-def wheel(run_hook: Callable[[str, Path, Path], Path], tmp_path_factory: pytest.TempPathFactory) -> Wheel:
+def wheel(run_hook, tmp_path_factory):
     """``wheel(part)``: built once."""
     folder = tmp_path_factory.mktemp("wheels")
 
     @cache
-    def build(part: str) -> Path:
+    def build(part):
         source = ROOT / part
         copied = folder / "sources" / part
         shutil.copytree(source, copied, ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
@@ -136,19 +136,19 @@ def wheel(run_hook: Callable[[str, Path, Path], Path], tmp_path_factory: pytest.
 
 
 @pytest.fixture(scope="module")
-def environment(wheel: Wheel, tmp_path_factory: pytest.TempPathFactory) -> Environments:
+def environment(wheel, tmp_path_factory):
     """``environment(part)``: one that has this part, shared by tests of the same part."""
     return cache(lambda part: Environment(tmp_path_factory.mktemp("environment"), wheel(part)))
 
 
-def test_core_alone_starts_and_no_feature_can_be_imported(environment: Environments) -> None:
+def test_core_alone_starts_and_no_feature_can_be_imported(environment):
     alone = environment("modhub")
     assert alone.serve("/healthz", "/api/modhub", "/Modhub") == [200, 200, 200]
     assert alone.python(INSTALLED, "modhub", *FEATURES).split() == ["modhub"]
     assert "ModuleNotFoundError" in alone.python(f"import {FEATURES[0]}", code=1)
 
 
-def required_features(feature: str) -> list[str]:
+def required_features(feature):
     """The features that it declares as dependencies."""
     project = tomllib.loads((ROOT / feature / "pyproject.toml").read_text("utf-8"))["project"]
     names = [line.partition(">")[0].replace("-", "_") for line in project["dependencies"]]
@@ -156,9 +156,7 @@ def required_features(feature: str) -> list[str]:
 
 
 @pytest.mark.parametrize("feature", FEATURES)
-def test_core_and_one_feature_start_without_the_others(
-    environment: Environments, wheel: Wheel, tmp_path: Path, feature: str
-) -> None:
+def test_core_and_one_feature_start_without_the_others(environment, wheel, tmp_path, feature):
     """A feature has no programs, so an unpacked wheel is as good as an installed one."""
     features = [*required_features(feature), feature]
     for name in features:
@@ -171,7 +169,7 @@ def test_core_and_one_feature_start_without_the_others(
     assert (health, api) == ("200", "200")
 
 
-def test_a_feature_that_is_not_installed_is_reported_in_a_sentence(environment: Environments) -> None:
+def test_a_feature_that_is_not_installed_is_reported_in_a_sentence(environment):
     alone = environment("modhub")
     output = alone.python(SERVE, str(alone.write_ini(FEATURES[0])), code=1)
     assert FEATURES[0] in output
@@ -179,14 +177,14 @@ def test_a_feature_that_is_not_installed_is_reported_in_a_sentence(environment: 
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_client_runs_where_nothing_else_is_installed(environment: Environments, program: str) -> None:
+def test_client_runs_where_nothing_else_is_installed(environment, program):
     alone = environment("clients")
     (alone.packages / "third-party.pth").unlink(missing_ok=True)
     assert "ModuleNotFoundError" in alone.python("import modhub", code=1)
     assert alone.run(str(alone.bin / program), "--help").startswith(f"usage: {program} ")
 
 
-def test_publishing_client_is_one_file_of_a_release(tmp_path: Path) -> None:
+def test_publishing_client_is_one_file_of_a_release(tmp_path):
     build_program = runpy.run_path(str(ROOT / "tools" / "build_release.py"))["build_program"]
     program = [sys.executable, "-I", "-S", str(build_program(ROOT / "clients", tmp_path / "work", tmp_path))]
     schema = subprocess.run([*program, "schema"], capture_output=True, text=True, check=True)

@@ -1,7 +1,6 @@
 """The core's parts only import parts below themselves."""
 
 import ast
-from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -21,12 +20,12 @@ LAYERS = (
 HEIGHTS = {part: height for height, parts in enumerate(LAYERS) for part in parts}
 
 
-def part_of(module: str) -> str:
+def part_of(module):
     names = module.split(".")
     return names[1] if len(names) > 1 and names[1] in HEIGHTS else "modhub"
 
 
-def imported_parts(source: str) -> Iterator[str]:
+def imported_parts(source):
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (part_of(alias.name) for alias in node.names if alias.name.split(".")[0] == "modhub")
@@ -34,12 +33,12 @@ def imported_parts(source: str) -> Iterator[str]:
             yield from (part_of(f"{node.module}.{alias.name}") for alias in node.names)
 
 
-def upward(part: str, source: str) -> set[str]:
+def upward(part, source):
     """The parts that ``source``, a module of ``part``, must not import."""
     return {other for other in imported_parts(source) if other != part and HEIGHTS[other] >= HEIGHTS[part]}
 
 
-def test_imports_point_down() -> None:
+def test_imports_point_down():
     upwards = {}
     for path in sorted((ROOT / "modhub").rglob("*.py")):
         name = path.relative_to(ROOT).as_posix().removesuffix(".py").removesuffix("/__init__")
@@ -48,7 +47,7 @@ def test_imports_point_down() -> None:
     assert upwards == {}
 
 
-def test_every_part_has_a_layer() -> None:
+def test_every_part_has_a_layer():
     parts = {
         path.stem for path in (ROOT / "modhub").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
     }

@@ -18,7 +18,7 @@ ALL_LOCKS = tuple(path.stem for path in sorted((ROOT / "requirements").glob("*.i
 DEBIAN_12 = default_environment() | {"python_version": "3.11", "python_full_version": "3.11.2", "sys_platform": "linux"}
 
 
-def locked(name: str) -> list[tuple[Requirement, list[str]]]:
+def locked(name):
     """Return each requirement of a lock with its hashes."""
     text = (ROOT / "requirements" / f"{name}.txt").read_text("utf-8")
     text = re.sub(r"^\s*#.*\n", "", text, flags=re.MULTILINE).replace("\\\n", " ")
@@ -26,8 +26,8 @@ def locked(name: str) -> list[tuple[Requirement, list[str]]]:
     return [(Requirement(line[0]), [entry.strip() for entry in line[1:]]) for line in lines]
 
 
-def versions(name: str, environment: dict[str, str] = DEBIAN_12) -> dict[str, list[str]]:
-    chosen: dict[str, list[str]] = {}
+def versions(name, environment=DEBIAN_12):
+    chosen = {}
     for line, _ in locked(name):
         if line.marker is None or line.marker.evaluate(environment):
             chosen.setdefault(canonicalize_name(line.name), []).append(str(line.specifier).removeprefix("=="))
@@ -35,13 +35,13 @@ def versions(name: str, environment: dict[str, str] = DEBIAN_12) -> dict[str, li
 
 
 @pytest.mark.parametrize("name", [f"{lock}.{kind}" for lock in ALL_LOCKS for kind in ("in", "txt")])
-def test_files_name_no_index_and_no_place(name: str) -> None:
+def test_files_name_no_index_and_no_place(name):
     text = (ROOT / "requirements" / name).read_text("utf-8")
     assert re.findall(r"https?:|file:|--(?:extra-)?index|--find-links|(?:^|\s)/\S+", text) == []
 
 
 @pytest.mark.parametrize("folder", ["tests/api/typescript", "tools/judge_pages"])
-def test_locks_for_node_have_digests_and_name_no_registry(folder: str) -> None:
+def test_locks_for_node_have_digests_and_name_no_registry(folder):
     packages = json.loads((ROOT / folder / "package-lock.json").read_text("utf-8"))["packages"]
     listed = {name: package for name, package in packages.items() if name}
     assert [name for name, package in listed.items() if "resolved" in package or "integrity" not in package] == []
@@ -51,7 +51,7 @@ def test_locks_for_node_have_digests_and_name_no_registry(folder: str) -> None:
     ] == []
 
 
-def declared(parts: list[Path]) -> list[Requirement]:
+def declared(parts):
     projects = [tomllib.loads((part / "pyproject.toml").read_text("utf-8"))["project"] for part in parts]
     lines = [line for project in projects for line in project["dependencies"]]
     for project in projects:
@@ -61,7 +61,7 @@ def declared(parts: list[Path]) -> list[Requirement]:
 
 
 @pytest.mark.parametrize("name", LOCKS)
-def test_lock_satisfies_what_the_parts_declare(name: str) -> None:
+def test_lock_satisfies_what_the_parts_declare(name):
     chosen = versions(name)
     parts = [part for part in PARTS if part.name != "modhub_testing" or name == "test"]
     unmet = [

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-def make(folder: Path, *arguments: str, path: str | None = None) -> "subprocess.CompletedProcess[str]":
+def make(folder, *arguments, path=None):
     clean = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     program = shutil.which("make")
     assert program, "make is not installed"
@@ -26,20 +26,20 @@ def make(folder: Path, *arguments: str, path: str | None = None) -> "subprocess.
 
 
 @pytest.fixture
-def checkout(tmp_path: Path) -> Path:
+def checkout(tmp_path):
     shutil.copy(ROOT / "Makefile", tmp_path)
     shutil.copytree(ROOT / "requirements", tmp_path / "requirements")
     return tmp_path
 
 
-def python(folder: Path, body: str) -> Path:
+def python(folder, body):
     path = folder / "fake-python"
     path.write_text(f"#!/bin/sh\n{body}\n")
     path.chmod(0o755)
     return path
 
 
-def test_an_older_python_is_refused_in_one_sentence(checkout: Path) -> None:
+def test_an_older_python_is_refused_in_one_sentence(checkout):
     ended = make(checkout, "install", f"PYTHON={python(checkout, 'exit 1')}")
     assert ended.returncode != 0
     assert "Python 3.11 or newer is needed" in ended.stderr
@@ -51,7 +51,7 @@ echo "$(basename "$0") $*" >> "$(dirname "$0")/../../told"
 """
 
 
-def test_run_installs_migrates_and_serves_in_this_order(checkout: Path) -> None:
+def test_run_installs_migrates_and_serves_in_this_order(checkout):
     # C-RUN-1
     for name in ("development.ini", "setup.py", "pyproject.toml"):
         shutil.copy(ROOT / name, checkout)

@@ -13,17 +13,17 @@ CATALOGS = [(part, path.parts[-3]) for part in PARTS for path in part.glob("loca
 
 
 @pytest.mark.parametrize(("part", "language"), CATALOGS, ids=lambda value: getattr(value, "name", value))
-def test_a_catalogue_is_complete_and_nothing_in_it_is_stale(part: Path, language: str) -> None:
+def test_a_catalogue_is_complete_and_nothing_in_it_is_stale(part, language):
     assert catalog_faults(part, language) == [], "run `make messages` and translate what it added"
 
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)
-def test_every_part_that_says_something_has_its_german(part: Path) -> None:
+def test_every_part_that_says_something_has_its_german(part):
     assert not used_messages(part) or (part, "de") in CATALOGS
 
 
-def test_a_text_of_several_parts_means_the_same_in_all_of_them() -> None:
-    meanings: dict[str, set[tuple[str, ...]]] = {}
+def test_a_text_of_several_parts_means_the_same_in_all_of_them():
+    meanings = {}
     for part, language in CATALOGS:
         if language == "de":
             for text, translated in translated_texts(part, language).items():
@@ -31,7 +31,7 @@ def test_a_text_of_several_parts_means_the_same_in_all_of_them() -> None:
     assert {text: several for text, several in meanings.items() if len(several) > 1} == {}
 
 
-def test_a_mod_is_feminine_in_german() -> None:
+def test_a_mod_is_feminine_in_german():
     # As the glossary has it: "die Mod". A masculine one is "der", "ein", "dieser" as a subject, or ends in -n and -m.
     masculine = re.compile(r"\b(?:[dk]?einen|d?einem|den|dem|diese[nm]|jede[nm]|Der|Dieser|[DK]?[Ee]in|Jeder) Mod\b")
     masculine_texts = [

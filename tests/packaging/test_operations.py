@@ -1,6 +1,5 @@
 """docs/operations.md names every command; the systemd units are the documented ones."""
 
-import argparse
 import re
 from pathlib import Path
 from typing import Any, cast
@@ -14,13 +13,13 @@ from modhub_testing import TEST_SECRET
 ROOT = Path(__file__).parents[2]
 
 
-def words(parser: argparse.ArgumentParser, name: str) -> list[str]:
+def words(parser, name):
     """``name`` with each of its actions, or alone when it has none."""
     actions = next((action.choices for action in parser._actions if not action.option_strings and action.choices), None)
     return [f"{name} {action}" for action in actions] if actions else [name]
 
 
-def admin_commands(tmp_path: Path) -> dict[str, Any]:
+def admin_commands(tmp_path):
     """The parsers of the commands of all features."""
     settings = {
         "sqlalchemy.url": f"sqlite:///{tmp_path}/none.sqlite",
@@ -34,14 +33,14 @@ def admin_commands(tmp_path: Path) -> dict[str, Any]:
     return cast("dict[str, Any]", commands)
 
 
-def test_every_command_is_documented(tmp_path: Path) -> None:
+def test_every_command_is_documented(tmp_path):
     known = [line for name, parser in admin_commands(tmp_path).items() for line in words(parser, name)]
     assert len(known) > 15
     document = (ROOT / "docs" / "operations.md").read_text()
     assert [line for line in known if f"`{line}" not in document] == []
 
 
-def test_the_documents_name_only_options_that_commands_have(tmp_path: Path) -> None:
+def test_the_documents_name_only_options_that_commands_have(tmp_path):
     commands = admin_commands(tmp_path)
     named = "|".join(sorted(map(re.escape, commands), key=len, reverse=True))
     command = re.compile(rf"(?:modhub-admin (?:-c \S+ )?|`)({named})\b(?: ([a-z-]+)\b)?([^`|;&\n]*)")

@@ -2,7 +2,6 @@
 
 import ast
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ ADDRESSES = r"/Modhub/(?:account|App|app|Wiki|api/wiki)\b|/api/(?:auth|modhub/ap
 SCOPES = r"\bModhub:\w+"
 
 
-def public() -> tuple[set[str], set[str]]:
+def public():
     """The modules and the templates of the guide's table, without those for tests."""
     text = (ROOT / "docs/writing-a-feature.md").read_text("utf-8")
     section = re.search(r"(?ms)^## What to import\n(.*?)^## ", text)
@@ -31,12 +30,12 @@ def public() -> tuple[set[str], set[str]]:
     return {name for name in names if ":" not in name}, {name for name in names if ":" in name}
 
 
-def is_module(name: str) -> bool:
+def is_module(name):
     path = ROOT / name.replace(".", "/")
     return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
 
 
-def imported(source: str) -> Iterator[str]:
+def imported(source):
     """What a module takes from the core: modules, or ``module._name`` where the name is a private one."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -47,11 +46,11 @@ def imported(source: str) -> Iterator[str]:
                 yield whole if is_module(whole) or alias.name.startswith("_") else str(node.module)
 
 
-def used_templates(source: str) -> set[str]:
+def used_templates(source):
     return set(re.findall(r"modhub(?:\.\w+)*:[\w/]+\.jinja2", source))
 
 
-def test_the_list_names_what_is_there_and_all_of_the_root() -> None:
+def test_the_list_names_what_is_there_and_all_of_the_root():
     modules, templates = public()
     assert [name for name in sorted(modules) if not is_module(name)] == []
     assert [name for name in sorted(templates) if not (ROOT / name.replace(":", "/")).is_file()] == []
@@ -60,7 +59,7 @@ def test_the_list_names_what_is_there_and_all_of_the_root() -> None:
 
 
 @pytest.mark.parametrize("feature", FEATURES)
-def test_a_feature_imports_public_modules_alone(feature: str) -> None:
+def test_a_feature_imports_public_modules_alone(feature):
     modules, templates = public()
     own = feature.replace("/", ".")
     private = set()
@@ -72,12 +71,12 @@ def test_a_feature_imports_public_modules_alone(feature: str) -> None:
     assert private == set()
 
 
-def named_features(source: str) -> set[str]:
+def named_features(source):
     """The packages, addresses and scopes of features that a text names."""
     return set(re.findall(rf"\b(?:{'|'.join(PACKAGES)})\b|{ADDRESSES}|{SCOPES}", source))
 
 
-def test_the_core_names_no_feature() -> None:
+def test_the_core_names_no_feature():
     kinds = {".py", ".jinja2", ".js", ".css", ".po"}
     files = [path for path in (ROOT / "modhub").rglob("*") if path.suffix in kinds]
     assert len(files) > 150

@@ -55,7 +55,7 @@ PROOFS = {
 RUNS = {"debian": "test-debian", "deploy": "test-deploy"}
 
 
-def names_in(module: Path) -> set[str]:
+def names_in(module):
     """The names of files, and their patterns, in a test and in what it uses."""
     texts = [path.read_text("utf-8") for path in (module, module.with_name("conftest.py"))]
     if module.parent.name == "debian":
@@ -64,17 +64,17 @@ def names_in(module: Path) -> set[str]:
     return set(re.findall(r"[\w@*-]+(?:\.\w+)?", "\n".join(texts)))
 
 
-def is_named(file: str, names: set[str]) -> bool:
+def is_named(file, names):
     return any(name == file or ("*." in name and fnmatch(file, name)) for name in names)
 
 
-def test_every_shipped_file_is_proved() -> None:
+def test_every_shipped_file_is_proved():
     shipped = {str(path.relative_to(ROOT / "deploy")) for path in (ROOT / "deploy").rglob("*") if path.is_file()}
     assert PROOFS.keys() == shipped
 
 
 @pytest.mark.parametrize("file", PROOFS)
-def test_a_proof_exists_and_reads_or_installs_the_file(file: str) -> None:
+def test_a_proof_exists_and_reads_or_installs_the_file(file):
     assert PROOFS[file]
     for proof in PROOFS[file]:
         name, _, function = proof.partition("::")
@@ -83,7 +83,7 @@ def test_a_proof_exists_and_reads_or_installs_the_file(file: str) -> None:
         assert is_named(file, names_in(module)), f"{name} neither reads nor installs {file}"
 
 
-def test_ci_makes_these_runs() -> None:
+def test_ci_makes_these_runs():
     commands = re.findall(r"\bmake (.+)$", (ROOT / ".ci" / "run").read_text("utf-8"), re.MULTILINE)
     folders = {proof.partition("/")[0] for proofs in PROOFS.values() for proof in proofs}
     targets = {"lint", "test-all", "test-browser", *(RUNS[folder] for folder in folders)}

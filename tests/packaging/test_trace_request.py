@@ -14,21 +14,21 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
-def installation(tmp_path_factory: pytest.TempPathFactory) -> Installation:
+def installation(tmp_path_factory):
     folder = tmp_path_factory.mktemp("traced")
     made = Installation(folder, f"sqlite:///{folder}/modhub.sqlite")
     assert made.admin("migrate").returncode == 0
     return made
 
 
-def trace(installation: Installation, *arguments: str) -> "subprocess.CompletedProcess[str]":
+def trace(installation, *arguments):
     command = [sys.executable, str(ROOT / "tools" / "trace_request.py"), str(installation.ini), *arguments]
     return subprocess.run(
         command, env=installation.environ, capture_output=True, text=True, timeout=200, check=False, cwd=ROOT
     )
 
 
-def test_a_request_is_shown_with_its_context_view_and_statements(installation: Installation):
+def test_a_request_is_shown_with_its_context_view_and_statements(installation):
     ended = trace(installation, "/api/modhub?q=hud", "--header", "Accept: application/json", "--profile", "3")
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.startswith("GET /api/modhub?q=hud -> 200 OK, ")

@@ -32,7 +32,7 @@ SUITE = "the suite"
 SAFELY = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # Python 3.11.2 has no filters yet
 COMMITTED = 1_750_000_000
 """When the commit was made that wheels are built from, in seconds since 1970."""
-build_wheel: Callable[[Path, Path, int], Path] = runpy.run_path(str(ROOT / "tools" / "build_release.py"))["build_wheel"]
+build_wheel = runpy.run_path(str(ROOT / "tools" / "build_release.py"))["build_wheel"]
 
 RunHook = Callable[[str, Path, Path], Path]
 
@@ -44,27 +44,27 @@ class Built:
     wheel: Path
     again: Path
 
-    def files(self, wheel: Path | None = None) -> set[str]:
+    def files(self, wheel=None):
         with zipfile.ZipFile(wheel or self.wheel) as archive:
             return {name for name in archive.namelist() if ".dist-info/" not in name}
 
-    def text(self, name: str) -> str:
+    def text(self, name):
         with zipfile.ZipFile(self.wheel) as archive:
             names = [inside for inside in archive.namelist() if inside.endswith(f".dist-info/{name}")]
             return archive.read(names[0]).decode() if names else ""
 
-    def field(self, name: str) -> list[str]:
+    def field(self, name):
         return HeaderParser().parsestr(self.text("METADATA")).get_all(name, [])
 
 
-def tracked() -> list[str]:
+def tracked():
     """Git's files, and those about to be added."""
     command = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return [name for name in listed.split("\0") if name and (ROOT / name).is_file()]
 
 
-def disturb(folder: Path) -> None:
+def disturb(folder):
     """Give the files of another checkout: those of a user with another umask, made an hour later, in another order."""
     for path in sorted(folder.rglob("*"), reverse=True):
         if path.is_file():
@@ -77,7 +77,7 @@ def disturb(folder: Path) -> None:
 class Workshop(dict[str, Built]):
     """Builds what it is asked for, once; so that a part that cannot be built is no trouble to the others."""
 
-    def __init__(self, folder: Path, run_hook: RunHook) -> None:
+    def __init__(self, folder, run_hook):
         super().__init__()
         self.folder = folder
         self.run_hook = run_hook
@@ -86,12 +86,12 @@ class Workshop(dict[str, Built]):
             (folder / "tracked" / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / "tracked" / name)
 
-    def expected(self, part: str) -> set[str]:
+    def expected(self, part):
         """Return what the wheel of this part has to hold."""
         inside = {name.removeprefix(f"{FOLDERS[part]}/") for name in self.names if name.startswith(f"{FOLDERS[part]}/")}
         return {f"{part}/{name}" for name in inside - {"pyproject.toml"}}
 
-    def __missing__(self, name: str) -> Built:
+    def __missing__(self, name):
         folder = self.folder / name
         source = self.folder / "tracked" / SOURCES.get(name, "")
         archive = self.run_hook("build_sdist", source, folder)
@@ -109,23 +109,23 @@ class Workshop(dict[str, Built]):
 
 
 @pytest.fixture(scope="module")
-def built(run_hook: RunHook, tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+def built(run_hook, tmp_path_factory):
     return Workshop(tmp_path_factory.mktemp("built"), run_hook)
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_wheel_of_a_part_holds_its_tracked_files_and_no_others(built: Workshop, part: str) -> None:
+def test_wheel_of_a_part_holds_its_tracked_files_and_no_others(built, part):
     assert built[part].files() == built.expected(part)
     assert f"{part}/py.typed" in built[part].files()
 
 
-def test_wheel_of_the_suite_holds_every_part_but_the_test_kit(built: Workshop) -> None:
+def test_wheel_of_the_suite_holds_every_part_but_the_test_kit(built):
     assert built[SUITE].files() == set().union(*map(built.expected, RUN))
     assert built[SUITE].text("licenses/LICENSE") == (ROOT / "LICENSE").read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", [*PARTS, SUITE])
-def test_two_builds_are_the_same_bytes(built: Workshop, name: str) -> None:
+def test_two_builds_are_the_same_bytes(built, name):
     # C-SEC-3
     assert built[name].again.name == built[name].wheel.name
     assert built[name].again.read_bytes() == built[name].wheel.read_bytes()
@@ -135,26 +135,26 @@ def test_two_builds_are_the_same_bytes(built: Workshop, name: str) -> None:
         assert {entry.date_time for entry in archive.infolist()} == {(2025, 6, 15, 15, 6, 40)}
 
 
-def test_versions_agree(built: Workshop) -> None:
+def test_versions_agree(built):
     versions = {name: built[name].field("Version") for name in (*PARTS, SUITE)}
     core = versions["modhub"][0]
     assert re.fullmatch(r"\d+\.\d+\.\d+", core)
     assert versions == {part: [core] for part in PARTS} | {SUITE: [f"{core}+suite"]}
 
 
-def requirements(built: Built) -> set[tuple[str, str, str]]:
+def requirements(built):
     lines = map(Requirement, built.field("Requires-Dist"))
     return {(canonicalize_name(line.name), str(line.specifier), str(line.marker or "")) for line in lines}
 
 
-def test_suite_requires_what_its_parts_require(built: Workshop) -> None:
+def test_suite_requires_what_its_parts_require(built):
     names = {canonicalize_name(built[part].field("Name")[0]) for part in PARTS}
     union = set().union(*(requirements(built[part]) for part in RUN))
     union |= {(name, versions, 'extra == "test"') for name, versions, _ in requirements(built[KIT])}
     assert requirements(built[SUITE]) == {line for line in union if line[0] not in names}
 
 
-def test_suite_has_the_entry_points_of_its_parts(built: Workshop) -> None:
+def test_suite_has_the_entry_points_of_its_parts(built):
     lines = [line for part in RUN for line in built[part].text("entry_points.txt").splitlines() if "=" in line]
     assert sorted(line for line in built[SUITE].text("entry_points.txt").splitlines() if "=" in line) == sorted(lines)
     assert {

@@ -5,17 +5,17 @@ import io
 import pytest
 from PIL import Image
 
-from modhub_testing import TEST_ACCOUNTS, Site, Start
+from modhub_testing import TEST_ACCOUNTS
 
 FEATURES = f"{TEST_ACCOUNTS} modhub_profiles"
 
 
 @pytest.fixture
-def site(start: Start) -> Site:
+def site(start):
     return start(FEATURES)
 
 
-def image(color: str = "teal", size: tuple[int, int] = (400, 300)) -> bytes:
+def image(color="teal", size=(400, 300)):
     """A PNG of one colour."""
     file = io.BytesIO()
     Image.new("RGB", size, color).save(file, "PNG")

@@ -1,12 +1,9 @@
 """Profiles with the accounts of modhub_auth: the account's page, its deletion."""
 
-from typing import Any
-
 import pytest
 
 from modhub_auth.services import delete_account, lock_account
 from modhub_profiles.models import AuthorProfile, ModLinks
-from modhub_testing import Site, Start
 from modhub_testing.pages import form_at, new_visitor
 from tests.people import cheap_hashes
 
@@ -14,19 +11,19 @@ PERSON = {"email": "ada@example.org", "password": "correct horse battery"}
 
 
 @pytest.fixture
-def site(start: Start, monkeypatch: pytest.MonkeyPatch) -> Site:
+def site(start, monkeypatch):
     """With hashes that take no time."""
     with cheap_hashes(monkeypatch):
         return start("modhub_auth modhub_profiles", modhub__mail_dir="{folder}/mail")
 
 
-def put(site: Site, token: str, mod: Any, status: int) -> Any:
+def put(site, token, mod, status):
     headers = {"Authorization": f"Bearer {token}"}
     links = {"source": "https://example.org"}
     return site.put_json(f"/api/modhub/{mod['id']}/links", links, headers=headers, status=status).json
 
 
-def test_the_account_leads_to_its_profile_and_takes_it_along(site: Site) -> None:
+def test_the_account_leads_to_its_profile_and_takes_it_along(site):
     # C-PRF-4, C-PRF-6
     visitor = new_visitor(site)
     form = form_at(visitor.get("/Modhub/account/register"), "")

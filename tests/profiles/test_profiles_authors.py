@@ -2,7 +2,6 @@
 
 import io
 import re
-from typing import Any
 
 import pytest
 from PIL import Image
@@ -14,7 +13,7 @@ from modhub.blobs.models import StoredBlob
 from modhub.plugins.events import AccountDeleted
 from modhub_profiles.limits import PICTURE
 from modhub_profiles.models import AuthorProfile
-from modhub_testing import Site, stored_files
+from modhub_testing import stored_files
 from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, published_mod, restore_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor
 
@@ -24,25 +23,25 @@ HERE, AUTHOR = "/Modhub/profile", f"/Modhub/by/{OWNER}"
 SENTENCE = 'I build <i>overlays</i> & "maps".'
 
 
-def describe(site: Site, **fields: str) -> Any:
+def describe(site, **fields):
     form = form_at(new_visitor(site, OWNER).get(HERE), HERE)
     for name, value in fields.items():
         form[name] = value
     return form.submit(expect_errors=True)
 
 
-def send_picture(site: Site, content: bytes, name: str = "me.png") -> Any:
+def send_picture(site, content, name="me.png"):
     form = form_at(new_visitor(site, OWNER).get(HERE), f"{HERE}/picture")
     form["file"] = (name, content, "image/png")
     return form.submit(expect_errors=True)
 
 
-def portrait(site: Site) -> str | None:
+def portrait(site):
     shown = site.get(AUTHOR).html.select_one("img.portrait")
     return None if shown is None else str(shown["src"])
 
 
-def test_an_author_describes_themselves(site: Site) -> None:
+def test_an_author_describes_themselves(site):
     # C-PRF-4
     published_mod(site)
     assert not site.get(AUTHOR).html.select(".profile")
@@ -69,7 +68,7 @@ def test_an_author_describes_themselves(site: Site) -> None:
     assert not site.get(AUTHOR).html.select(".profile")
 
 
-def test_only_our_picture_is_served(site: Site) -> None:
+def test_only_our_picture_is_served(site):
     # C-PRF-4
     published_mod(site)
     assert portrait(site) is None
@@ -114,7 +113,7 @@ def test_only_our_picture_is_served(site: Site) -> None:
     ],
     ids=["svg", "empty", "cut", "large"],
 )
-def test_a_bad_picture_changes_nothing(site: Site, content: bytes, status: int) -> None:
+def test_a_bad_picture_changes_nothing(site, content, status):
     # C-PRF-4
     published_mod(site)
     send_picture(site, image())
@@ -126,7 +125,7 @@ def test_a_bad_picture_changes_nothing(site: Site, content: bytes, status: int) 
     assert (portrait(site), len(stored_files(site))) == (before, files)
 
 
-def test_a_profile_is_seen_while_a_mod_is(site: Site) -> None:
+def test_a_profile_is_seen_while_a_mod_is(site):
     # C-PRF-6, C-PRO-2
     draft = new_mod(site)
     describe(site, sentence=SENTENCE)
@@ -152,7 +151,7 @@ def test_a_profile_is_seen_while_a_mod_is(site: Site) -> None:
     site.get(address, status=404)
 
 
-def test_a_profile_ends_with_its_account(site: Site) -> None:
+def test_a_profile_ends_with_its_account(site):
     # C-PRF-6
     published_mod(site)
     describe(site, sentence=SENTENCE)
@@ -166,7 +165,7 @@ def test_a_profile_ends_with_its_account(site: Site) -> None:
     assert stored_files(site) == []
 
 
-def test_a_blocked_account_changes_nothing(site: Site) -> None:
+def test_a_blocked_account_changes_nothing(site):
     # C-PRF-6
     published_mod(site)
     describe(site, sentence=SENTENCE)

@@ -1,9 +1,6 @@
 """``/api/modhub/{id}/links``, the workshop's form, and what the page of a mod shows."""
 
-from typing import Any
-
 from modhub_profiles.models import ModLinks
-from modhub_testing import Site
 from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, publish_test_mod, published_mod, restore_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor, workshop_form
 
@@ -16,11 +13,11 @@ ALL = {
 }
 
 
-def put(site: Site, mod: Any, owner: int = OWNER, status: int = 200, **fields: Any) -> Any:
+def put(site, mod, owner=OWNER, status=200, **fields):
     return site.as_account(owner).put_json(mod_address(mod, "links"), fields, status=status).json
 
 
-def test_an_owner_sets_links_and_everybody_reads_them(site: Site) -> None:
+def test_an_owner_sets_links_and_everybody_reads_them(site):
     # C-PRF-1
     mod = published_mod(site)
     here = mod_address(mod, "links")
@@ -40,7 +37,7 @@ def test_an_owner_sets_links_and_everybody_reads_them(site: Site) -> None:
     assert site.get(f"/Modhub/{mod['id']}/links", status=404)
 
 
-def test_a_refused_link_changes_nothing(site: Site) -> None:
+def test_a_refused_link_changes_nothing(site):
     # C-PRF-1, C-PRF-2, C-PRF-3
     mod = published_mod(site)
     put(site, mod, **ALL)
@@ -52,7 +49,7 @@ def test_a_refused_link_changes_nothing(site: Site) -> None:
     assert large["limitBytes"] == 8192
 
 
-def test_links_are_seen_as_their_mod_is(site: Site) -> None:
+def test_links_are_seen_as_their_mod_is(site):
     # C-PRF-1, C-PRO-2
     draft = new_mod(site)
     assert put(site, draft, **ALL) == ALL
@@ -70,7 +67,7 @@ def test_links_are_seen_as_their_mod_is(site: Site) -> None:
     assert site.get(here).json == ALL | {"license": "CC0-1.0"}
 
 
-def test_only_the_owner_sets_them(site: Site) -> None:
+def test_only_the_owner_sets_them(site):
     # C-PRF-1, C-OWN-12
     draft, mod = new_mod(site), published_mod(site)
     answers = [
@@ -82,7 +79,7 @@ def test_only_the_owner_sets_them(site: Site) -> None:
     assert site.get(mod_address(mod, "links")).json == NOTHING
 
 
-def test_the_page_of_a_mod_shows_them(site: Site) -> None:
+def test_the_page_of_a_mod_shows_them(site):
     # C-PRF-5
     mod = published_mod(site)
     assert not site.get(mod["url"]).html.select(".links")
@@ -102,11 +99,11 @@ def test_the_page_of_a_mod_shows_them(site: Site) -> None:
     assert "Lizenz" in site.get(mod["url"], headers={"Accept-Language": "de"}).html.select_one(".links").text
 
 
-def own_form(site: Site, mod: Any) -> Any:
+def own_form(site, mod):
     return workshop_form(new_visitor(site, OWNER), f"/Modhub/mine/{mod['id']}")
 
 
-def test_the_form_in_the_workshop_sets_them(site: Site) -> None:
+def test_the_form_in_the_workshop_sets_them(site):
     # C-PRF-5, C-PAGE-25
     mod = published_mod(site)
     form = own_form(site, mod)
@@ -135,7 +132,7 @@ def test_the_form_in_the_workshop_sets_them(site: Site) -> None:
     assert site.get(mod_address(mod, "links")).json == stored
 
 
-def test_a_tab_that_did_not_touch_the_links_undoes_nothing(site: Site) -> None:
+def test_a_tab_that_did_not_touch_the_links_undoes_nothing(site):
     # C-PAGE-25
     mod = published_mod(site)
     form = own_form(site, mod)
@@ -145,7 +142,7 @@ def test_a_tab_that_did_not_touch_the_links_undoes_nothing(site: Site) -> None:
     assert site.get(mod_address(mod, "links")).json == ALL
 
 
-def test_links_end_with_their_mod(site: Site) -> None:
+def test_links_end_with_their_mod(site):
     # C-PRF-6
     mod, other = published_mod(site), published_mod(site)
     put(site, mod, **ALL)

@@ -1,7 +1,5 @@
 """What an author's page shows goes at a moderator's word, and comes back."""
 
-from typing import Any
-
 import pytest
 from sqlalchemy import select
 
@@ -12,26 +10,25 @@ from modhub.plugins.events import AccountDeleted
 from modhub.plugins.moderation import IModeration
 from modhub_profiles.models import AuthorProfile, KeptPicture
 from modhub_profiles.upkeep import describe_pictures
-from modhub_testing import Site
 from modhub_testing.mods import OWNER, published_mod
 
 from .conftest import image
 from .test_profiles_authors import AUTHOR, describe, portrait, send_picture
 
 
-def call(site: Site, method: str, *values: Any) -> Any:
+def call(site, method, *values):
     part = site.find_service(IModeration).parts["author_profile"]
     with site.databases.write_session.begin() as session:
         return getattr(part, method)(session, OWNER, "", *values)
 
 
-def live(site: Site) -> list[int]:
+def live(site):
     with site.databases.readonly_session() as session:
         return list(session.scalars(select(StoredBlob.id).where(StoredBlob.trashed_at.is_(None))))
 
 
 @pytest.fixture
-def shown(site: Site) -> str:
+def shown(site):
     """The author's page with a sentence, links and a picture."""
     published_mod(site)
     describe(site, sentence="Cheap coins", link1="https://coins.example")
@@ -39,7 +36,7 @@ def shown(site: Site) -> str:
     return site.get(AUTHOR).text
 
 
-def test_all_of_it_goes_and_comes_back(site: Site, shown: str) -> None:
+def test_all_of_it_goes_and_comes_back(site, shown):
     # C-QUE-7
     picture, blobs = portrait(site), live(site)
     assert picture is not None
@@ -61,7 +58,7 @@ def test_all_of_it_goes_and_comes_back(site: Site, shown: str) -> None:
     assert not call(site, "restore", kept)
 
 
-def test_what_the_author_has_written_since_stays(site: Site, shown: str) -> None:
+def test_what_the_author_has_written_since_stays(site, shown):
     kept = call(site, "remove")
     describe(site, sentence="Calm overlays")
     assert call(site, "restore", kept)
@@ -72,7 +69,7 @@ def test_what_the_author_has_written_since_stays(site: Site, shown: str) -> None
 
 
 @pytest.mark.parametrize("ends", ["discarded", "deleted"])
-def test_the_picture_is_not_kept_for_longer(site: Site, shown: str, ends: str) -> None:
+def test_the_picture_is_not_kept_for_longer(site, shown, ends):
     kept = call(site, "remove")
     if ends == "discarded":
         call(site, "discard", kept)

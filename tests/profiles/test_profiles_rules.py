@@ -28,7 +28,7 @@ LONG = "https://example.org/" + "x" * (MAX_LINK - 20)
         (" \n", "", ""),
     ],
 )
-def test_a_link_is_stored_in_ascii(typed: str, stored: str, host: str) -> None:
+def test_a_link_is_stored_in_ascii(typed, stored, host):
     # C-PRF-2
     assert clean_link(typed, "source") == stored
     assert host_of(stored) == host
@@ -58,7 +58,7 @@ def test_a_link_is_stored_in_ascii(typed: str, stored: str, host: str) -> None:
         "https://example.org/" + "ü" * 40,
     ],
 )
-def test_what_is_no_link_is_refused(typed: str) -> None:
+def test_what_is_no_link_is_refused(typed):
     # C-PRF-2
     with pytest.raises(ApiError) as refused:
         clean_link(typed, "report")
@@ -67,7 +67,7 @@ def test_what_is_no_link_is_refused(typed: str) -> None:
 
 
 @given(st.text(max_size=60) | st.text(max_size=40).map("https://{}".format))
-def test_no_link_has_more_than_its_host(typed: str) -> None:
+def test_no_link_has_more_than_its_host(typed):
     # C-PRF-2
     with suppress(ApiError):
         stored = clean_link(typed, "source")
@@ -95,7 +95,7 @@ def test_no_link_has_more_than_its_host(typed: str) -> None:
         ("other:", ""),
     ],
 )
-def test_a_license_is_an_expression_or_words(typed: str, stored: str) -> None:
+def test_a_license_is_an_expression_or_words(typed, stored):
     # C-PRF-3
     assert clean_license(typed) == stored
     assert clean_license(stored) == stored
@@ -118,7 +118,7 @@ def test_a_license_is_an_expression_or_words(typed: str, stored: str) -> None:
         "other: " + "x" * (LICENSE + 1),
     ],
 )
-def test_what_is_no_license_is_refused(typed: str) -> None:
+def test_what_is_no_license_is_refused(typed):
     # C-PRF-3
     with pytest.raises(ApiError) as refused:
         clean_license(typed)
@@ -126,7 +126,7 @@ def test_what_is_no_license_is_refused(typed: str) -> None:
     assert "at most" in refused.value.message or "or “other: ” and your words" in refused.value.message
 
 
-def test_no_license_becomes_another_one() -> None:
+def test_no_license_becomes_another_one():
     # C-PRF-3: of all names that license_expression knows, ScanCode's and SPDX's, old and new
     rows = get_license_index()
     names = {name for row in rows for name in (row["license_key"], row["spdx_license_key"]) if name}
@@ -146,13 +146,13 @@ WORDS = st.sampled_from(["mit", "AND", "or", "with", "(", ")", "+", ",", "gpl-2.
 
 
 @given(st.text(max_size=80) | st.lists(WORDS).map(" ".join))
-def test_no_license_breaks_the_parser(typed: str) -> None:
+def test_no_license_breaks_the_parser(typed):
     # C-PRF-3
     with suppress(ApiError):
         assert len(clean_license(typed)) <= STORED_LICENSE
 
 
-def test_words_are_told_from_expressions() -> None:
+def test_words_are_told_from_expressions():
     # C-PRF-3
     assert words_of(other_license("x" * LICENSE)) == "x" * LICENSE
     assert words_of("MIT") == words_of("") == ""

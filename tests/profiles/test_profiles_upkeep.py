@@ -1,7 +1,6 @@
 """What operators see of links and profiles, backups, migrations, the demo, and leaving again."""
 
 import json
-from typing import Any
 
 import pytest
 
@@ -10,14 +9,13 @@ from modhub.base.errors import OwnershipLost
 from modhub.plugins.services import IMods
 from modhub_profiles import services
 from modhub_profiles.models import AuthorProfile, ModLinks
-from modhub_testing import Site
 from modhub_testing.mods import OWNER, mod_address, published_mod
 
 from .test_profiles_authors import AUTHOR, describe, image, portrait, send_picture
 from .test_profiles_links import ALL, NOTHING, put
 
 
-def run(site: Site, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+def run(site, capsys, *words):
     command = site.declarations.commands["profile"]
     parser = admin.build_admin_parser(site.config)
     arguments = parser.parse_args(["-c", "x.ini", "profile", *words])
@@ -25,7 +23,7 @@ def run(site: Site, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[in
     return code, capsys.readouterr().out
 
 
-def test_an_operator_clears_a_profile(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_operator_clears_a_profile(site, capsys):
     # C-PRF-7
     published_mod(site)
     assert [run(site, capsys, "clear", str(number))[0] for number in (OWNER, 999999999)] == [1, 1]
@@ -45,9 +43,9 @@ def test_an_operator_clears_a_profile(site: Site, capsys: pytest.CaptureFixture[
     assert run(site, capsys, "clear", str(OWNER))[0] == 1
 
 
-def test_verify_names_what_belongs_to_nobody(site: Site) -> None:
+def test_verify_names_what_belongs_to_nobody(site):
     # C-PRF-7
-    verify: Any = site.declarations.checks["profiles"].run
+    verify = site.declarations.checks["profiles"].run
     put(site, published_mod(site), **ALL)
     with site.databases.write_session.begin() as session:
         session.add(ModLinks(mod_id=999))
@@ -56,7 +54,7 @@ def test_verify_names_what_belongs_to_nobody(site: Site) -> None:
         assert list(verify(site.registry, session)) == ["links of mod 999, which does not exist"]
 
 
-def test_pictures_have_names_for_operators(site: Site) -> None:
+def test_pictures_have_names_for_operators(site):
     # C-PRF-7
     published_mod(site)
     send_picture(site, image())
@@ -67,7 +65,7 @@ def test_pictures_have_names_for_operators(site: Site) -> None:
 
 
 @pytest.mark.postgres
-def test_two_requests_make_one_row(site: Site) -> None:
+def test_two_requests_make_one_row(site):
     # The second insert of a key must not fail.
     published_mod(site)
     with site.databases.write_session.begin() as session:
@@ -76,7 +74,7 @@ def test_two_requests_make_one_row(site: Site) -> None:
     assert site.get(AUTHOR).html.select_one(".profile p").text == "Two"
 
 
-def test_somebody_elses_mod_is_refused_by_the_service_too(site: Site) -> None:
+def test_somebody_elses_mod_is_refused_by_the_service_too(site):
     # C-OWN-12
     mod, mods = published_mod(site), site.find_service(IMods)
     for mod_id, owner in ((mod["id"], OWNER + 1), (10**6, OWNER), (None, OWNER)):

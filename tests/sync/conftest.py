@@ -2,11 +2,11 @@
 
 import pytest
 
-from modhub_testing import TEST_ACCOUNTS, Site, Start
+from modhub_testing import TEST_ACCOUNTS
 
 FEATURES = f"{TEST_ACCOUNTS} modhub_builds modhub_sync"
 
 
 @pytest.fixture
-def site(start: Start) -> Site:
+def site(start):
     return start(FEATURES, ApiPrivateKeys="agent")

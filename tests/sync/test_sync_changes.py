@@ -1,7 +1,6 @@
 """The change feed: what is in it, how it is read on, and when it begins again."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import update
@@ -9,7 +8,7 @@ from sqlalchemy import update
 from modhub.catalogue.copies import unrecorded_changes
 from modhub.catalogue.models import Mod, PublicMod
 from modhub.db import changes, now
-from modhub_testing import TEST_ACCOUNTS, Site, Start
+from modhub_testing import TEST_ACCOUNTS
 from modhub_testing.mods import (
     OWNER,
     hide_mod,
@@ -26,13 +25,13 @@ pytestmark = pytest.mark.slow
 CHANGES = "/api/modhub/changes"
 
 
-def feed(site: Site, query: str = "", status: int = 200) -> Any:
+def feed(site, query="", status=200):
     return site.get(CHANGES + query, status=status).json
 
 
-def follow(site: Site, since: int = 0, limit: int = 7) -> tuple[int, list[Any]]:
+def follow(site, since=0, limit=7):
     """All changes after ``since`` in pages, and the next serial."""
-    changes: list[Any] = []
+    changes = []
     while True:
         page = feed(site, f"?since={since}&limit={limit}")
         changes += page["changes"]
@@ -42,7 +41,7 @@ def follow(site: Site, since: int = 0, limit: int = 7) -> tuple[int, list[Any]]:
 
 
 @pytest.mark.postgres
-def test_an_entry_for_each_mod_with_its_latest_change(site: Site) -> None:
+def test_an_entry_for_each_mod_with_its_latest_change(site):
     # C-SYNC-4, C-SYNC-5
     assert feed(site) == {"feed": feed(site)["feed"], "serial": 0, "more": False, "changes": []}
     edited, uploaded, deleted = (published_mod(site, title=title) for title in ("One", "Two", "Three"))
@@ -66,7 +65,7 @@ def test_an_entry_for_each_mod_with_its_latest_change(site: Site) -> None:
     assert feed(site, "?since=6")["changes"] == []
 
 
-def test_hiding_is_a_tombstone_and_restoring_a_publication(site: Site) -> None:
+def test_hiding_is_a_tombstone_and_restoring_a_publication(site):
     # C-SYNC-5
     mod = published_mod(site)
     hide_mod(site, mod)
@@ -81,7 +80,7 @@ def test_hiding_is_a_tombstone_and_restoring_a_publication(site: Site) -> None:
 
 
 @pytest.mark.postgres
-def test_pages_lead_to_the_head_in_rising_serials(site: Site) -> None:
+def test_pages_lead_to_the_head_in_rising_serials(site):
     # C-SYNC-4
     insert_mods(site, [{"title": f"mod {number}"} for number in range(25)])
     serial, entries = follow(site)
@@ -102,7 +101,7 @@ def test_pages_lead_to_the_head_in_rising_serials(site: Site) -> None:
         assert len(feed(site, query)["changes"]) == count, query
 
 
-def test_the_default_and_the_largest_page(site: Site) -> None:
+def test_the_default_and_the_largest_page(site):
     insert_mods(site, [{}] * 1002)
     assert len(feed(site)["changes"]) == 100
     assert len(feed(site, "?limit=100000")["changes"]) == 1000
@@ -112,7 +111,7 @@ def test_the_default_and_the_largest_page(site: Site) -> None:
 
 
 @pytest.mark.postgres
-def test_a_new_feed_or_a_serial_from_elsewhere_is_410(site: Site) -> None:
+def test_a_new_feed_or_a_serial_from_elsewhere_is_410(site):
     # C-SYNC-6
     published_mod(site)
     known = feed(site)["feed"]
@@ -126,7 +125,7 @@ def test_a_new_feed_or_a_serial_from_elsewhere_is_410(site: Site) -> None:
     assert feed(site)["feed"] != known
 
 
-def test_changes_while_the_feature_is_out_are_in_the_feed(site: Site, start: Start) -> None:
+def test_changes_while_the_feature_is_out_are_in_the_feed(site, start):
     # C-SYNC-8
     mod, other = published_mod(site), published_mod(site)
     url = str(site.registry.settings["sqlalchemy.url"])
@@ -141,13 +140,13 @@ def test_changes_while_the_feature_is_out_are_in_the_feed(site: Site, start: Sta
     ]
 
 
-def last_change(site: Site, mod: Any) -> tuple[int, str]:
+def last_change(site, mod):
     """The serial and the kind of the only change of the mod."""
     (entry,) = (entry for entry in feed(site)["changes"] if entry["guid"] == mod["guid"])
     return entry["serial"], entry["what"]
 
 
-def test_a_new_file_stays_visible_when_the_mod_is_edited(site: Site) -> None:
+def test_a_new_file_stays_visible_when_the_mod_is_edited(site):
     # C-SYNC-25
     mod = published_mod(site, version="1")
     site.as_account(OWNER).put_json(mod_address(mod), {"title": "One"})
@@ -166,12 +165,12 @@ def test_a_new_file_stays_visible_when_the_mod_is_edited(site: Site) -> None:
 
 
 @pytest.mark.postgres
-def test_edits_of_the_changelog_are_changes(site: Site) -> None:
+def test_edits_of_the_changelog_are_changes(site):
     # C-SYNC-26
     mod = published_mod(site, version="1")
     owner = site.as_account(OWNER)
 
-    def note_address(place: int) -> str:
+    def note_address(place):
         note = owner.get(mod_address(mod, "notes")).json["notes"][place]
         return mod_address(mod, "changelog", note["id"])
 

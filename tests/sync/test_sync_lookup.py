@@ -2,11 +2,9 @@
 
 import json
 import uuid
-from typing import Any
 
 import pytest
 
-from modhub_testing import Site
 from modhub_testing.mods import (
     OWNER,
     hide_mod,
@@ -22,15 +20,15 @@ ABSENT = "01234567-89AB-cdef-0123-456789abcdef"
 LOOKUP, UPDATES = "/api/modhub/lookup", "/api/modhub/updates"
 
 
-def sha256(site: Site, mod: Any) -> str:
+def sha256(site, mod):
     return str(site.get(mod_address(mod, "download")).headers["ETag"].strip('"'))
 
 
-def updates(site: Site, *have: dict[str, Any]) -> Any:
+def updates(site, *have):
     return site.post_json(UPDATES, {"have": list(have)}, status=200).json
 
 
-def test_what_is_not_public_looks_like_what_is_not_there(site: Site) -> None:
+def test_what_is_not_public_looks_like_what_is_not_there(site):
     # C-SYNC-1, C-SYNC-16
     draft, mod = new_mod(site), published_mod(site)
     hide_mod(site, mod)
@@ -48,7 +46,7 @@ def test_what_is_not_public_looks_like_what_is_not_there(site: Site) -> None:
     assert site.post_json(LOOKUP, {"guids": guids}).json["missing"] == [draft["guid"]]
 
 
-def test_the_changelog_of_a_changed_mod_has_what_is_new_to_the_caller(site: Site) -> None:
+def test_the_changelog_of_a_changed_mod_has_what_is_new_to_the_caller(site):
     # C-SYNC-3
     mod, other = published_mod(site, version="1"), published_mod(site)
     digests = {"1": sha256(site, mod)}
@@ -56,7 +54,7 @@ def test_the_changelog_of_a_changed_mod_has_what_is_new_to_the_caller(site: Site
         upload_asset(site, mod, "code", version.encode(), version=version)
         digests[version] = sha256(site, mod)
 
-    def titles(**have: str) -> list[str]:
+    def titles(**have):
         (changed,) = updates(site, {"guid": other["guid"], "version": "1"}, {"guid": mod["guid"], **have})["changed"]
         return [note["title"] for note in changed["changelog"]]
 
@@ -67,20 +65,20 @@ def test_the_changelog_of_a_changed_mod_has_what_is_new_to_the_caller(site: Site
     assert changed["changelog"] == shown[:1]
 
 
-def relations_of(site: Site, mod: Any) -> str:
+def relations_of(site, mod):
     (step,) = (step for step in plan(site, mod)["steps"] if step["guid"] == mod["guid"])
     return str(step["relations"])
 
 
-def plan(site: Site, *mods: Any) -> Any:
+def plan(site, *mods):
     return site.post_json("/api/modhub/plan", {"want": [mod["guid"] for mod in mods]}, status=200).json
 
 
-def edit(site: Site, mod: Any, **fields: Any) -> None:
+def edit(site, mod, **fields):
     site.as_account(OWNER).put_json(mod_address(mod), fields, status=200)
 
 
-def test_a_check_tells_other_requirements_and_conflicts(site: Site) -> None:
+def test_a_check_tells_other_requirements_and_conflicts(site):
     # C-SYNC-17
     base, rival, mod = published_mod(site), published_mod(site), published_mod(site)
     known = relations_of(site, mod)
@@ -100,7 +98,7 @@ def test_a_check_tells_other_requirements_and_conflicts(site: Site) -> None:
     assert updates(site, have | {"relations": known})["relationsChanged"] == []
 
 
-def test_relations_do_not_depend_on_order_or_case(site: Site) -> None:
+def test_relations_do_not_depend_on_order_or_case(site):
     # C-SYNC-17
     first, second, mod = published_mod(site), published_mod(site), published_mod(site)
     listed = [first["guid"], second["guid"]]
@@ -114,7 +112,7 @@ def test_relations_do_not_depend_on_order_or_case(site: Site) -> None:
 
 
 @pytest.mark.postgres
-def test_the_number_of_statements_is_constant(site: Site) -> None:
+def test_the_number_of_statements_is_constant(site):
     # C-SYNC-16, C-SYNC-3, C-SYNC-17
     ids = insert_mods(site, [{"version": "1"}] * 30)
     mods = [published_mod(site) for _ in range(3)]
@@ -147,14 +145,14 @@ def test_the_number_of_statements_is_constant(site: Site) -> None:
         ("plan/check", {"lock": {"entries": [{"guid": ABSENT, "version": "", "sha256": "0" * 64}] * 5_001}}),
     ],
 )
-def test_what_is_too_much_for_a_question_is_400(site: Site, path: str, body: Any) -> None:
+def test_what_is_too_much_for_a_question_is_400(site, path, body):
     # C-SYNC-16; other bodies are refused to modhub-verify
     answer = site.post_json(f"/api/modhub/{path}", body, status=400)
     assert answer.json["error"] == "invalid_input"
     assert answer.headers["Access-Control-Allow-Origin"] == "*"
 
 
-def test_five_hundred_are_answered_and_a_large_body_is_413(site: Site) -> None:
+def test_five_hundred_are_answered_and_a_large_body_is_413(site):
     guids = [str(uuid.uuid4()) for _ in range(500)]
     assert site.post_json(LOOKUP, {"guids": guids}).json == {"mods": [], "missing": guids}
     longest = {"version": "\N{GRINNING FACE}" * 64, "sha256": "0" * 64}

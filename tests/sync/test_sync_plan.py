@@ -1,11 +1,9 @@
 """Install plans: order, reasons, conflicts, what is missing, the lock; and the check of a lock."""
 
 import uuid
-from typing import Any
 
 import pytest
 
-from modhub_testing import Site
 from modhub_testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod
 
 pytestmark = pytest.mark.slow
@@ -13,23 +11,23 @@ pytestmark = pytest.mark.slow
 ABSENT = "01234567-89AB-cdef-0123-456789abcdef"
 
 
-def plan(site: Site, *want: str, have: Any = ()) -> Any:
+def plan(site, *want, have=()):
     return site.post_json("/api/modhub/plan", {"want": list(want), "have": list(have)}, status=200).json
 
 
-def shown(answer: Any) -> list[tuple[str, str, list[str]]]:
+def shown(answer):
     return [(step["guid"], step["action"], step["because"]) for step in answer["steps"]]
 
 
-def guids(count: int) -> list[str]:
+def guids(count):
     return [str(uuid.UUID(int=number + 1)) for number in range(count)]
 
 
-def insert_graph(site: Site, requires: dict[str, list[str]]) -> None:
+def insert_graph(site, requires):
     insert_mods(site, [{"guid": guid, "requires": listed} for guid, listed in requires.items()])
 
 
-def test_each_step_has_the_shortest_reason(site: Site) -> None:
+def test_each_step_has_the_shortest_reason(site):
     # C-SYNC-9
     base = published_mod(site, title="base")
     middle = published_mod(site, title="middle", requires=[base["guid"].upper()])
@@ -64,7 +62,7 @@ def test_each_step_has_the_shortest_reason(site: Site) -> None:
     ]
 
 
-def test_missing_names_who_asked(site: Site) -> None:
+def test_missing_names_who_asked(site):
     # C-SYNC-9
     draft, hidden = new_mod(site), published_mod(site)
     middle = published_mod(site, requires=[draft["guid"].upper(), hidden["guid"]])
@@ -84,7 +82,7 @@ def test_missing_names_who_asked(site: Site) -> None:
     assert answer["stillInstalled"] == [hidden["guid"], ABSENT]
 
 
-def test_conflicts_are_pairs_with_both_paths(site: Site) -> None:
+def test_conflicts_are_pairs_with_both_paths(site):
     # C-SYNC-10, C-SYNC-22
     base = published_mod(site)
     left = published_mod(site, requires=[base["guid"]])
@@ -113,7 +111,7 @@ def test_conflicts_are_pairs_with_both_paths(site: Site) -> None:
 
 
 @pytest.mark.postgres
-def test_the_number_of_statements_is_constant_too(site: Site) -> None:
+def test_the_number_of_statements_is_constant_too(site):
     for size in (2, 40):
         names = [str(uuid.uuid4()) for _ in range(size)]
         insert_graph(site, {name: [after] for name, after in zip(names, names[1:] + names[:1], strict=True)})
@@ -129,7 +127,7 @@ def test_the_number_of_statements_is_constant_too(site: Site) -> None:
 
 
 @pytest.mark.slow
-def test_a_long_chain_shows_both_ends_of_its_paths(site: Site) -> None:
+def test_a_long_chain_shows_both_ends_of_its_paths(site):
     # C-SYNC-9
     names = guids(1000)
     insert_graph(site, {name: [after] for name, after in zip(names, [*names[1:], names[-1][:-1] + "f"], strict=True)})
@@ -145,7 +143,7 @@ def test_a_long_chain_shows_both_ends_of_its_paths(site: Site) -> None:
 
 
 @pytest.mark.postgres
-def test_cycles_and_wide_graphs(site: Site) -> None:
+def test_cycles_and_wide_graphs(site):
     # C-SYNC-9
     names = guids(101)
     root, first, second = names[0], names[1:51], names[51:]
@@ -160,7 +158,7 @@ def test_cycles_and_wide_graphs(site: Site) -> None:
     assert [step["guid"] for step in plan(site, second[3])["steps"]][-1] == second[3]
 
 
-def test_at_most_a_hundred_conflicts_are_shown(site: Site) -> None:
+def test_at_most_a_hundred_conflicts_are_shown(site):
     # C-SYNC-10
     names = guids(40)
     insert_mods(site, [{"guid": name, "conflicts": [other for other in names if other != name]} for name in names])

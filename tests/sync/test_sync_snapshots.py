@@ -6,7 +6,6 @@ import json
 from base64 import b64decode, b64encode
 from datetime import timedelta
 from threading import Thread
-from typing import Any
 
 import pytest
 from cryptography.exceptions import InvalidSignature
@@ -21,7 +20,7 @@ from modhub.db.changes import PublicChange, start_new_feed
 from modhub_sync import limits
 from modhub_sync.models import Snapshot
 from modhub_sync.snapshots import SnapshotMaker
-from modhub_testing import TEST_ACCOUNTS, Site, Start, stored_files
+from modhub_testing import TEST_ACCOUNTS, stored_files
 from modhub_testing.clocks import on_a_machine_that_is_ahead
 from modhub_testing.mods import (
     OWNER,
@@ -39,30 +38,30 @@ POINTER = "/api/modhub/snapshot"
 KEY = b64encode(bytes(range(32))).decode()
 
 
-def run(site: Site) -> int:
+def run(site):
     return admin.run_command(site.config, ["-c", "my.ini", "snapshot"])
 
 
-def make(site: Site) -> Any:
+def make(site):
     SnapshotMaker(site.registry).make(admin.Admin(site.config).store)
     return site.get(POINTER, status=200).json
 
 
-def make_if_due(site: Site, hours: int = 0) -> bool:
+def make_if_due(site, hours=0):
     return SnapshotMaker(site.registry).make_if_due(admin.Admin(site.config).store, hours)
 
 
-def lines(site: Site, pointer: Any) -> list[Any]:
+def lines(site, pointer):
     return [json.loads(line) for line in gzip.decompress(site.get(pointer["url"]).body).splitlines()]
 
 
-def age_changes(site: Site, minutes: int) -> None:
+def age_changes(site, minutes):
     with site.databases.write_session.begin() as session:
         session.execute(update(PublicChange).values(at=now() - timedelta(minutes=minutes)))
 
 
 @pytest.mark.postgres
-def test_a_snapshot_is_the_list_by_serial(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_snapshot_is_the_list_by_serial(site, capsys):
     # C-SYNC-12, C-SYNC-13, C-SYNC-21
     before = site.get(POINTER, status=404)
     assert before.json["error"] == "not_found"
@@ -90,7 +89,7 @@ def test_a_snapshot_is_the_list_by_serial(site: Site, capsys: pytest.CaptureFixt
     assert part.body == file.body[2:6]
 
 
-def test_a_key_signs_the_pointer(start: Start) -> None:
+def test_a_key_signs_the_pointer(start):
     # C-SYNC-13, C-SYNC-21
     site = start(f"{TEST_ACCOUNTS} modhub_sync", modhub_sync__signing_key=KEY)
     published_mod(site)
@@ -106,14 +105,14 @@ def test_a_key_signs_the_pointer(start: Start) -> None:
 
 
 @pytest.mark.parametrize(("name", "value"), [("signing_key", KEY[4:]), ("snapshot_hours", "-1")])
-def test_wrong_settings_stop_the_start(start: Start, name: str, value: str) -> None:
+def test_wrong_settings_stop_the_start(start, name, value):
     with pytest.raises(StartRefused, match=f"modhub_sync.{name} must be") as refused:
         start("modhub_sync", **{f"modhub_sync__{name}": value})
     assert KEY[4:] not in str(refused.value)
 
 
 @pytest.mark.parametrize("lost", [hide_mod, lambda site, mod: site.as_account(OWNER).delete(mod_address(mod))])
-def test_a_deleted_mod_makes_a_new_snapshot_and_ends_the_old_ones(site: Site, lost: Any) -> None:
+def test_a_deleted_mod_makes_a_new_snapshot_and_ends_the_old_ones(site, lost):
     # C-SYNC-14
     mod = published_mod(site)
     other = published_mod(site)
@@ -133,7 +132,7 @@ def test_a_deleted_mod_makes_a_new_snapshot_and_ends_the_old_ones(site: Site, lo
     assert len([path for path in stored_files(site) if path.read_bytes()[:2] == b"\x1f\x8b"]) == 1
 
 
-def test_the_command_that_hides_moves_the_pointer_at_once(site: Site) -> None:
+def test_the_command_that_hides_moves_the_pointer_at_once(site):
     # C-SYNC-14
     mod, other = published_mod(site), published_mod(site)
     arguments = admin.build_admin_parser(site.config).parse_args(["-c", "unused", "mod", "hide", str(mod["id"])])
@@ -148,7 +147,7 @@ def test_the_command_that_hides_moves_the_pointer_at_once(site: Site) -> None:
 
 
 @pytest.mark.postgres
-def test_ten_minutes_after_a_deletion_no_snapshot_shows_the_mod(site: Site) -> None:
+def test_ten_minutes_after_a_deletion_no_snapshot_shows_the_mod(site):
     # C-SYNC-14
     mod = published_mod(site)
     pointer = make(site)
@@ -164,7 +163,7 @@ def test_ten_minutes_after_a_deletion_no_snapshot_shows_the_mod(site: Site) -> N
 
 
 @pytest.mark.postgres
-def test_old_snapshots_are_deleted(site: Site) -> None:
+def test_old_snapshots_are_deleted(site):
     urls = []
     for _ in range(4):
         published_mod(site)
@@ -173,7 +172,7 @@ def test_old_snapshots_are_deleted(site: Site) -> None:
 
 
 @pytest.mark.postgres
-def test_the_schedule_makes_one_each_n_hours_if_anything_changed(site: Site) -> None:
+def test_the_schedule_makes_one_each_n_hours_if_anything_changed(site):
     # C-SYNC-12
     published_mod(site)
     assert not make_if_due(site, 0)
@@ -193,7 +192,7 @@ def test_the_schedule_makes_one_each_n_hours_if_anything_changed(site: Site) -> 
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"])
-def test_a_machine_whose_clock_is_ahead_makes_none_too_soon(site: Site) -> None:
+def test_a_machine_whose_clock_is_ahead_makes_none_too_soon(site):
     # C-SYNC-12
     published_mod(site)
     with on_a_machine_that_is_ahead():
@@ -203,7 +202,7 @@ def test_a_machine_whose_clock_is_ahead_makes_none_too_soon(site: Site) -> None:
 
 
 @pytest.mark.postgres
-def test_one_process_makes_it(site: Site, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_process_makes_it(site, start, monkeypatch):
     published_mod(site)
     url, hours = str(site.registry.settings["sqlalchemy.url"]), {"modhub_sync__snapshot_hours": "1"}
     sites = [start(f"{TEST_ACCOUNTS} modhub_builds modhub_sync", url=url, **hours) for _ in range(3)]
@@ -218,7 +217,7 @@ def test_one_process_makes_it(site: Site, start: Start, monkeypatch: pytest.Monk
 
 
 @pytest.mark.postgres
-def test_a_mod_that_changes_while_pages_are_read_is_in_the_changes(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mod_that_changes_while_pages_are_read_is_in_the_changes(site, monkeypatch):
     # C-SYNC-12
     mods = [published_mod(site, title=f"mod {number}") for number in range(6)]
     monkeypatch.setattr(limits, "SNAPSHOT_PAGE", 2)
@@ -226,7 +225,7 @@ def test_a_mod_that_changes_while_pages_are_read_is_in_the_changes(site: Site, m
     pages = type(maker.mods).get_page
     acts = [lambda: own.put_json(mod_address(mods[5]), {"title": "changed"})]
 
-    def page(*arguments: Any) -> Any:
+    def page(*arguments):
         listed = pages(*arguments)
         if acts:
             acts.pop(0)()
@@ -247,7 +246,7 @@ def test_a_mod_that_changes_while_pages_are_read_is_in_the_changes(site: Site, m
     assert known == {mod["guid"]: mod["title"] for mod in site.get("/api/modhub").json["mods"]}
 
 
-def fail_over(site: Site, mod: Any) -> None:
+def fail_over(site, mod):
     """The serial of the snapshot would be one of the lost future."""
     site.as_account(OWNER).delete(mod_address(mod), status=204)
     with site.databases.write_session.begin() as session:
@@ -256,14 +255,12 @@ def fail_over(site: Site, mod: Any) -> None:
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("happens", [hide_mod, fail_over])
-def test_a_snapshot_is_made_again_if_meanwhile_a_mod_is_hidden_or_the_feed_ends(
-    site: Site, monkeypatch: pytest.MonkeyPatch, happens: Any
-) -> None:
+def test_a_snapshot_is_made_again_if_meanwhile_a_mod_is_hidden_or_the_feed_ends(site, monkeypatch, happens):
     # C-SYNC-6, C-SYNC-12, C-SYNC-14
     mods = [published_mod(site) for _ in range(2)]
     write, written = SnapshotMaker._write, []
 
-    def write_before(maker: SnapshotMaker, file: Any, beat: Any) -> Any:
+    def write_before(maker, file, beat):
         written.append(write(maker, file, beat))
         if len(written) == 1:
             happens(site, mods[0])

@@ -1,10 +1,8 @@
 """The core with accounts and the feature, on a fresh database of each kind."""
 
-from typing import Any
-
 import pytest
 
-from modhub_testing import TEST_ACCOUNTS, Site, Start
+from modhub_testing import TEST_ACCOUNTS
 from modhub_testing.mods import OWNER, mod_address
 
 FEATURES = f"{TEST_ACCOUNTS} modhub_tags"
@@ -12,10 +10,10 @@ SHIPPED = ["accessibility", "chat", "cosmetic", "hud", "language", "library", "m
 
 
 @pytest.fixture
-def site(start: Start) -> Site:
+def site(start):
     return start(FEATURES)
 
 
-def tag(site: Site, mod: dict[str, Any], *names: str, owner: int = OWNER, status: int = 200) -> Any:
+def tag(site, mod, *names, owner=OWNER, status=200):
     """Give a mod these tags, as its owner does."""
     return site.as_account(owner).put_json(mod_address(mod, "tags"), {"tags": names}, status=status).json

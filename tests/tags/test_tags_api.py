@@ -4,7 +4,6 @@ import pytest
 
 from modhub.db.changes import ChangeReader
 from modhub_tags.models import ModTag
-from modhub_testing import Site, Start
 from modhub_testing.mods import hide_mod, mod_address, new_mod, published_mod, restore_mod
 
 from .conftest import SHIPPED, tag
@@ -12,14 +11,14 @@ from .conftest import SHIPPED, tag
 NAMES = [["HUD"], ["map", ""], ["\ud800"]]
 
 
-def test_everybody_reads_the_list(site: Site) -> None:
+def test_everybody_reads_the_list(site):
     # C-TAG-1, C-TAG-2
     answer = site.get("/api/modhub/tags")
     assert [listed["name"] for listed in answer.json["tags"]] == SHIPPED
     assert answer.json["tags"][6] == {"name": "map", "titles": {"en": "Map", "de": "Karte"}}
 
 
-def test_the_owner_tags_a_mod_and_everybody_reads_it(site: Site) -> None:
+def test_the_owner_tags_a_mod_and_everybody_reads_it(site):
     # C-TAG-2, C-TAG-3
     mod = published_mod(site)
     address = mod_address(mod, "tags")
@@ -34,7 +33,7 @@ def test_the_owner_tags_a_mod_and_everybody_reads_it(site: Site) -> None:
 
 
 @pytest.mark.parametrize("names", [*NAMES, SHIPPED[:6]], ids=ascii)
-def test_what_is_not_in_the_list_and_a_sixth_tag_are_refused(site: Site, names: list[str]) -> None:
+def test_what_is_not_in_the_list_and_a_sixth_tag_are_refused(site, names):
     # C-TAG-3
     mod = published_mod(site)
     tag(site, mod, "chat")
@@ -43,7 +42,7 @@ def test_what_is_not_in_the_list_and_a_sixth_tag_are_refused(site: Site, names: 
     assert site.get(mod_address(mod, "tags")).json == {"tags": ["chat"]}
 
 
-def test_a_draft_and_a_hidden_mod_show_no_tags(site: Site) -> None:
+def test_a_draft_and_a_hidden_mod_show_no_tags(site):
     # C-TAG-2, C-TAG-6, C-PRO-2
     draft, mod = new_mod(site), published_mod(site)
     for tagged in (draft, mod):
@@ -57,7 +56,7 @@ def test_a_draft_and_a_hidden_mod_show_no_tags(site: Site) -> None:
     assert site.get(mod_address(mod, "tags")).json == {"tags": ["chat"]}
 
 
-def test_strangers_are_refused_as_by_all_calls_of_owners(site: Site) -> None:
+def test_strangers_are_refused_as_by_all_calls_of_owners(site):
     # C-TAG-3, C-OWN-12
     mod, draft = published_mod(site), new_mod(site)
     body = {"tags": ["map"]}
@@ -69,7 +68,7 @@ def test_strangers_are_refused_as_by_all_calls_of_owners(site: Site) -> None:
     assert site.count_rows(ModTag) == 0
 
 
-def test_a_change_is_no_news(start: Start) -> None:
+def test_a_change_is_no_news(start):
     # C-TAG-5
     site = start("modhub_testing.accounts modhub_sync modhub_tags")
     mod = published_mod(site)
@@ -84,7 +83,7 @@ def test_a_change_is_no_news(start: Start) -> None:
     assert site.get(mod_address(mod, "tags")).json == {"tags": ["map"]}
 
 
-def test_only_what_everybody_sees_moves_the_serial(site: Site) -> None:
+def test_only_what_everybody_sees_moves_the_serial(site):
     # C-PRO-2
     mod, draft, hidden = published_mod(site), new_mod(site), published_mod(site)
     hide_mod(site, hidden)
@@ -100,7 +99,7 @@ def test_only_what_everybody_sees_moves_the_serial(site: Site) -> None:
     assert read() == after, "nothing has changed"
 
 
-def test_tags_go_with_their_mod(site: Site) -> None:
+def test_tags_go_with_their_mod(site):
     # C-TAG-6
     mod, kept = published_mod(site), published_mod(site)
     for tagged in (mod, kept):

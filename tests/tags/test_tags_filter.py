@@ -3,7 +3,6 @@
 import json
 import re
 from itertools import product
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -12,7 +11,7 @@ from sqlalchemy import insert
 from modhub.catalogue.reading.service import CatalogueReader, ListParams
 from modhub_downloads.models import ModDownloads
 from modhub_tags.models import ModTag
-from modhub_testing import TEST_ACCOUNTS, Site, Start
+from modhub_testing import TEST_ACCOUNTS
 from modhub_testing.mods import hide_mod, insert_mods, mod_address, new_mod, published_mod
 
 from .conftest import tag
@@ -23,20 +22,20 @@ COUNTS = {1: 5, 4: 900, 9: 5, 12: 7, 20: 5}
 
 
 @pytest.fixture
-def site(start: Start) -> Site:
+def site(start):
     return start(f"{TEST_ACCOUNTS} modhub_tags modhub_downloads")
 
 
-def is_map(place: int) -> bool:
+def is_map(place):
     return place % 3 == 0
 
 
-def is_chat(place: int) -> bool:
+def is_chat(place):
     return place > 20
 
 
 @pytest.fixture
-def ids(site: Site) -> list[int]:
+def ids(site):
     """The mods, the one changed longest ago first: every third is a map, the last ones are for chats."""
     mods = [
         {"title": f"Mod {at}", "games": ["Portal" if at % 2 else "Tetris"], "ups": at % 5, "downs": 0}
@@ -52,13 +51,13 @@ def ids(site: Site) -> list[int]:
     return mod_ids
 
 
-def listed(site: Site, query: str) -> list[int]:
+def listed(site, query):
     page = site.get(f"/Modhub?{query}").text.partition('id="list">')[2]
     return [int(mod_id) for mod_id in re.findall(r'<h[23]><a href="[^"]*/(\d+)"', page)]
 
 
-def expected(ids: list[int], sort: str, places: list[int]) -> list[int]:
-    order: dict[str, Any] = {
+def expected(ids, sort, places):
+    order = {
         "new": lambda at: -at,
         "top": lambda at: (-(at % 5), -at),
         "downloads": lambda at: (-COUNTS[at], -at) if at in COUNTS else (0, -at),
@@ -76,9 +75,7 @@ def expected(ids: list[int], sort: str, places: list[int]) -> list[int]:
         ("tag=map&q=mod+1&game=tetris", [12, 18]),
     ],
 )
-def test_it_finds_what_has_the_tag_in_the_order_of_the_list(
-    site: Site, ids: list[int], query: str, places: list[int], sort: str
-) -> None:
+def test_it_finds_what_has_the_tag_in_the_order_of_the_list(site, ids, query, places, sort):
     # C-TAG-4
     # The last of these pages are empty.
     pages = [listed(site, f"{query}&sort={sort}&size=3&page={number}") for number in range(1, 6)]
@@ -88,13 +85,13 @@ def test_it_finds_what_has_the_tag_in_the_order_of_the_list(
 
 
 @pytest.mark.parametrize("value", ["MAP", "%00map%ff", "map&tag=chat"])
-def test_an_unknown_tag_finds_nothing(site: Site, ids: list[int], value: str) -> None:
+def test_an_unknown_tag_finds_nothing(site, ids, value):
     # C-TAG-4, C-ERR-8
     mod_ids = listed(site, f"tag={value}")
     assert mod_ids == ([] if "&" not in value else expected(ids, "new", [21, 22, 23]))
 
 
-def test_the_page_keeps_the_filter(site: Site, ids: list[int]) -> None:
+def test_the_page_keeps_the_filter(site, ids):
     # C-TAG-4
     page = site.get("/Modhub?game=Portal&tag=map&sort=top&size=2").html
     assert page.title.text.startswith("Mods for Portal – Map")
@@ -113,9 +110,9 @@ def test_the_page_keeps_the_filter(site: Site, ids: list[int]) -> None:
     assert page.select('link[href^="/api/"]') == [], "the API has no such list"
 
 
-def test_a_search_finds_tags_by_their_name(site: Site, ids: list[int]) -> None:
+def test_a_search_finds_tags_by_their_name(site, ids):
     # C-PAGE-65
-    def found(query: str) -> list[tuple[str, str]]:
+    def found(query):
         links = site.get(f"/Modhub?{query}").html.select(".found-filter a")
         return [(link.text, link["href"]) for link in links]
 
@@ -125,7 +122,7 @@ def test_a_search_finds_tags_by_their_name(site: Site, ids: list[int]) -> None:
         assert found(elsewhere) == [], elsewhere
 
 
-def test_the_feeds_have_what_the_list_has(site: Site, ids: list[int]) -> None:
+def test_the_feeds_have_what_the_list_has(site, ids):
     # C-TAG-4
     feed = site.get("/Modhub/feed.json?tag=chat").json
     assert [item["_modhub"]["id"] for item in feed["items"]] == expected(ids, "new", [21, 22, 23])
@@ -136,7 +133,7 @@ def test_the_feeds_have_what_the_list_has(site: Site, ids: list[int]) -> None:
 
 
 @pytest.mark.postgres
-def test_drafts_hidden_and_deleted_mods_are_not_found(site: Site) -> None:
+def test_drafts_hidden_and_deleted_mods_are_not_found(site):
     # C-TAG-6, C-PRO-2
     shown, hidden, deleted, draft = *(published_mod(site) for _ in range(3)), new_mod(site)
     for mod in (shown, hidden, deleted, draft):
@@ -147,7 +144,7 @@ def test_drafts_hidden_and_deleted_mods_are_not_found(site: Site) -> None:
         assert listed(site, f"tag=map&sort={sort}") == [shown["id"]]
 
 
-def test_a_page_asks_once_for_the_list_of_tags(site: Site, start: Start, ids: list[int]) -> None:
+def test_a_page_asks_once_for_the_list_of_tags(site, start, ids):
     without = start(f"{TEST_ACCOUNTS} modhub_downloads", url=str(site.registry.settings["sqlalchemy.url"]))
     counts = []
     for app in (site, without):
@@ -162,7 +159,7 @@ def test_a_page_asks_once_for_the_list_of_tags(site: Site, start: Start, ids: li
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
-def test_sqlite_reads_the_mods_of_a_rare_tag_from_its_index(site: Site, ids: list[int]) -> None:
+def test_sqlite_reads_the_mods_of_a_rare_tag_from_its_index(site, ids):
     reader = site.find_service(CatalogueReader)
     with site.counted() as statements:
         reader.find(ListParams(filters=(("tag", "chat"),)))
@@ -175,9 +172,7 @@ def test_sqlite_reads_the_mods_of_a_rare_tag_from_its_index(site: Site, ids: lis
 
 @pytest.mark.parametrize("choices", [*product([True, False], repeat=3)], ids=str)
 @pytest.mark.postgres
-def test_the_way_to_read_changes_no_hit(
-    site: Site, ids: list[int], monkeypatch: pytest.MonkeyPatch, choices: tuple[bool, ...]
-) -> None:
+def test_the_way_to_read_changes_no_hit(site, ids, monkeypatch, choices):
     # C-TAG-4
     for name, value in zip(("_has_filter_fewer", "_walks", "_has_game_fewer"), choices, strict=True):
         monkeypatch.setattr(CatalogueReader, name, lambda *_, value=value: value)
@@ -197,7 +192,7 @@ def test_the_way_to_read_changes_no_hit(
 
 
 @pytest.mark.parametrize("sort", ["new", "top", "downloads"])
-def test_a_row_of_the_front_leaves_libraries_out(site: Site, ids: list[int], sort: str) -> None:
+def test_a_row_of_the_front_leaves_libraries_out(site, ids, sort):
     # C-TAG-8
     reader, libraries = site.find_service(CatalogueReader), {4, 9, 22, 23}
     with site.databases.write_session.begin() as session:

@@ -1,29 +1,26 @@
 """What pages show: the tags of a mod with links to the filter, and the form of its owner."""
 
-from typing import Any
-
-from modhub_testing import Site, Start
 from modhub_testing.mods import mod_address, new_mod, published_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor, workshop_form
 
 from .conftest import SHIPPED, tag
 
 
-def chips(page: Any) -> dict[str, str]:
+def chips(page):
     return {link.text: link["href"] for link in page.html.select('aside ul[aria-label="Tags"] a.chip')}
 
 
-def own_form(site: Site, mod: dict[str, Any]) -> Any:
+def own_form(site, mod):
     return workshop_form(new_visitor(site, 7), f"/Modhub/mine/{mod['id']}")
 
 
-def tick(form: Any, *names: str) -> Any:
+def tick(form, *names):
     for box in form.fields["tag"]:
         box.checked = box._value in names
     return form
 
 
-def test_a_mods_page_leads_to_the_mods_with_each_tag(site: Site) -> None:
+def test_a_mods_page_leads_to_the_mods_with_each_tag(site):
     # C-TAG-7
     mod = published_mod(site)
     assert chips(site.get(mod["url"])) == {}
@@ -34,7 +31,7 @@ def test_a_mods_page_leads_to_the_mods_with_each_tag(site: Site) -> None:
     assert [link.text for link in site.get("/Modhub?tag=map").html.select(".card h3 a")] == [mod["title"]]
 
 
-def test_the_panel_is_one_statement(site: Site, start: Start) -> None:
+def test_the_panel_is_one_statement(site, start):
     mod = published_mod(site)
     tag(site, mod, "map")
     without = start("modhub_testing.accounts", url=str(site.registry.settings["sqlalchemy.url"]))
@@ -47,11 +44,11 @@ def test_the_panel_is_one_statement(site: Site, start: Start) -> None:
     assert counts[0] == counts[1] + 1
 
 
-def ticked(form: Any) -> list[str]:
+def ticked(form):
     return [box._value for box in form.fields["tag"] if box.checked]
 
 
-def test_the_owner_ticks_tags_in_the_workshop(site: Site) -> None:
+def test_the_owner_ticks_tags_in_the_workshop(site):
     # C-TAG-7
     mod = published_mod(site)
     form = own_form(site, mod)
@@ -65,7 +62,7 @@ def test_the_owner_ticks_tags_in_the_workshop(site: Site) -> None:
     assert site.get(mod_address(mod, "tags")).json == {"tags": []}
 
 
-def test_details_and_tags_are_saved_together_or_not_at_all(site: Site) -> None:
+def test_details_and_tags_are_saved_together_or_not_at_all(site):
     # C-TAG-3, C-TAG-7, C-PAGE-25
     mod = new_mod(site, title="A <b>mod</b>")
     tag(site, mod, "map")
@@ -86,7 +83,7 @@ def test_details_and_tags_are_saved_together_or_not_at_all(site: Site) -> None:
     assert ticked(own_form(site, mod)) == ["map"]
 
 
-def test_a_tab_that_did_not_touch_the_tags_undoes_nothing(site: Site) -> None:
+def test_a_tab_that_did_not_touch_the_tags_undoes_nothing(site):
     # C-PAGE-25
     mod = published_mod(site)
     first, second = own_form(site, mod), own_form(site, mod)
@@ -96,7 +93,7 @@ def test_a_tab_that_did_not_touch_the_tags_undoes_nothing(site: Site) -> None:
     assert site.get(mod_address(mod, "tags")).json == {"tags": ["map"]}
 
 
-def test_a_draft_shows_its_tags_in_the_preview_alone(site: Site) -> None:
+def test_a_draft_shows_its_tags_in_the_preview_alone(site):
     # C-PRO-2
     mod = new_mod(site)
     tag(site, mod, "map")

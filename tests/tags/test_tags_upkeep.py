@@ -1,8 +1,7 @@
 """The operator's list, verify, backups, the demo, migrations, and what happens at the same time."""
 
 import json
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from sqlalchemy import insert, select
@@ -15,13 +14,12 @@ from modhub.plugins.services import IMods
 from modhub_tags import services
 from modhub_tags.models import ModTag
 from modhub_tags.services import find_wrong_tags
-from modhub_testing import Site, Start
 from modhub_testing.mods import mod_address, published_mod
 
 from .conftest import FEATURES, SHIPPED, tag
 
 
-def run(site: Site, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+def run(site, capsys, *words):
     parser = admin.build_admin_parser(site.config)
     arguments = parser.parse_args(["-c", "x.ini", "tag", *words])
     code = arguments.run(admin.Admin(site.config), arguments)
@@ -29,15 +27,15 @@ def run(site: Site, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[in
     return code, printed.out + printed.err
 
 
-def tags_of(site: Site, mod: dict[str, Any]) -> list[str]:
+def tags_of(site, mod):
     return list(site.get(mod_address(mod, "tags")).json["tags"])
 
 
-def listed(site: Site) -> dict[str, dict[str, str]]:
+def listed(site):
     return {entry["name"]: entry["titles"] for entry in site.get("/api/modhub/tags").json["tags"]}
 
 
-def test_the_operator_keeps_the_list(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_operator_keeps_the_list(site, capsys):
     # C-TAG-1
     assert run(site, capsys, "list")[1].splitlines()[6] == "map: Map, Karte"
     lines = [json.loads(line) for line in run(site, capsys, "list", "--json")[1].splitlines()]
@@ -61,9 +59,7 @@ def test_the_operator_keeps_the_list(site: Site, capsys: pytest.CaptureFixture[s
     [["add", "HUD", "--en", "x"], ["add", "x" * 33, "--en", "x"], ["add", "a", "--en", " "]],
     ids=" ".join,
 )
-def test_a_name_or_title_that_cannot_be_is_a_sentence(
-    site: Site, capsys: pytest.CaptureFixture[str], words: list[str]
-) -> None:
+def test_a_name_or_title_that_cannot_be_is_a_sentence(site, capsys, words):
     # C-TAG-1
     with pytest.raises(StartRefused):
         run(site, capsys, *words)
@@ -71,7 +67,7 @@ def test_a_name_or_title_that_cannot_be_is_a_sentence(
 
 
 @pytest.mark.postgres
-def test_a_removed_tag_leaves_the_mods(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_removed_tag_leaves_the_mods(site, capsys):
     # C-TAG-6
     mods = [published_mod(site) for _ in range(2)]
     for mod in mods:
@@ -88,7 +84,7 @@ def test_a_removed_tag_leaves_the_mods(site: Site, capsys: pytest.CaptureFixture
 
 
 @pytest.mark.postgres
-def test_verify_finds_what_cannot_be(site: Site) -> None:
+def test_verify_finds_what_cannot_be(site):
     mod = published_mod(site)
     tag(site, mod, "map")
     with site.databases.readonly_session() as session:
@@ -104,18 +100,18 @@ def test_verify_finds_what_cannot_be(site: Site) -> None:
 
 
 @pytest.mark.postgres
-def test_a_tag_that_is_being_removed_leaves_a_mod_that_just_got_it(site: Site) -> None:
+def test_a_tag_that_is_being_removed_leaves_a_mod_that_just_got_it(site):
     # C-TAG-6
     mod, mods = published_mod(site), find_service(site.registry, IMods)
 
-    def remove() -> int | None:
+    def remove():
         with site.databases.write_session.begin() as session:
             return services.remove_tag(session, "map")
 
     with ThreadPoolExecutor(1) as pool:
         with site.databases.write_session.begin() as session:
             services.change_tags(session, mods, mod["id"], 7, ["map", "timer"])
-            removed: Future[int | None] = pool.submit(remove)
+            removed = pool.submit(remove)
             with pytest.raises(TimeoutError):
                 removed.result(0.3)
         assert removed.result() == 1
@@ -123,11 +119,11 @@ def test_a_tag_that_is_being_removed_leaves_a_mod_that_just_got_it(site: Site) -
 
 
 @pytest.mark.postgres
-def test_a_tag_that_is_being_removed_is_refused(site: Site) -> None:
+def test_a_tag_that_is_being_removed_is_refused(site):
     # C-TAG-3, C-TAG-6
     mod, mods = published_mod(site), find_service(site.registry, IMods)
 
-    def change() -> list[str]:
+    def change():
         with site.databases.write_session.begin() as session:
             return services.change_tags(session, mods, mod["id"], 7, ["map"])
 
@@ -142,11 +138,11 @@ def test_a_tag_that_is_being_removed_is_refused(site: Site) -> None:
 
 
 @pytest.mark.postgres
-def test_two_changes_of_one_mod_happen_one_after_the_other(site: Site) -> None:
+def test_two_changes_of_one_mod_happen_one_after_the_other(site):
     # C-TAG-3
     mod, mods = published_mod(site), find_service(site.registry, IMods)
 
-    def change() -> list[str]:
+    def change():
         with site.databases.write_session.begin() as session:
             return services.change_tags(session, mods, mod["id"], 7, SHIPPED[5:10])
 
@@ -160,7 +156,7 @@ def test_two_changes_of_one_mod_happen_one_after_the_other(site: Site) -> None:
     assert tags_of(site, mod) == SHIPPED[5:10]
 
 
-def test_somebody_elses_mod_is_refused_by_the_service_too(site: Site) -> None:
+def test_somebody_elses_mod_is_refused_by_the_service_too(site):
     # C-OWN-12
     mod, mods = published_mod(site), find_service(site.registry, IMods)
     for mod_id, owner in ((mod["id"], 8), (10**6, 7), (None, 7)):
@@ -168,9 +164,9 @@ def test_somebody_elses_mod_is_refused_by_the_service_too(site: Site) -> None:
             services.change_tags(session, mods, mod_id, owner, ["map"])
 
 
-def test_the_setting_names_what_the_front_leaves_out(start: Start) -> None:
+def test_the_setting_names_what_the_front_leaves_out(start):
     # C-TAG-8
-    def left_out(site: Site) -> list[int]:
+    def left_out(site):
         with site.databases.readonly_session() as session:
             statements = (select(each.mod_id).where(each.off_front) for each in site.declarations.off_front)
             return sorted(mod_id for statement in statements for mod_id in session.scalars(statement))

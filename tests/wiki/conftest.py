@@ -5,32 +5,22 @@ from typing import Any
 
 import pytest
 
-from modhub_testing import Site, Start
-
 KEYS = "app-key\nwiki-key Modhub:wiki\nother-key Modhub:app Modhub:wiki"
 KEY = {"X-Api-Key": "wiki-key"}
 Publish = Callable[..., Any]
 
 
 @pytest.fixture
-def wiki(start: Start) -> Site:
+def wiki(start):
     """An application with the wiki, a key that may publish and one that may not."""
     return start("modhub_wiki", ApiPrivateKeys=KEYS, modhub__storage_address_key="address-key")
 
 
 @pytest.fixture
-def publish(wiki: Site) -> Publish:
+def publish(wiki):
     """``publish(path, text, status=201, key=..., title=...)``: the answer's JSON."""
 
-    def put(
-        path: str,
-        text: str | bytes,
-        *,
-        status: int = 201,
-        mount: str = "/Modhub/api/wiki",
-        key: str = "wiki-key",
-        **query: str,
-    ) -> Any:
+    def put(path, text, *, status=201, mount="/Modhub/api/wiki", key="wiki-key", **query):
         body = text.encode() if isinstance(text, str) else text
         address = f"{mount}/{path}" + (
             "?" + "&".join(f"{name}={value}" for name, value in query.items()) if query else ""

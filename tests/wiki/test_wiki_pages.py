@@ -2,11 +2,9 @@
 
 import re
 import xml.etree.ElementTree as ET
-from typing import Any
 
 import pytest
 
-from modhub_testing import Site
 from modhub_testing.pages import messages_on
 from modhub_wiki.models import PageSearchText
 from modhub_wiki.pages import page_tree
@@ -17,7 +15,7 @@ pytestmark = pytest.mark.slow
 ATOM = "{http://www.w3.org/2005/Atom}"
 
 
-def test_a_wiki_without_pages_is_a_calm_page(wiki: Site) -> None:
+def test_a_wiki_without_pages_is_a_calm_page(wiki):
     page = wiki.get("/Modhub/Wiki")
     assert page.content_type == "text/html"
     assert messages_on(page) == ["no_pages"]
@@ -25,7 +23,7 @@ def test_a_wiki_without_pages_is_a_calm_page(wiki: Site) -> None:
     assert 'href="/Modhub/Wiki" aria-current="page">Wiki</a>' in page.text
 
 
-def test_the_index_is_shown_at_the_wiki_itself(wiki: Site, publish: Any) -> None:
+def test_the_index_is_shown_at_the_wiki_itself(wiki, publish):
     # C-WIKI-8
     publish("guide/a", "# A page")
     bare = wiki.get("/Modhub/Wiki").text
@@ -40,7 +38,7 @@ def test_the_index_is_shown_at_the_wiki_itself(wiki: Site, publish: Any) -> None
     assert '<link rel="canonical" href="http://127.0.0.1:6543/Modhub/Wiki">' in wiki.get("/Modhub/Wiki/index").text
 
 
-def test_a_page_has_contents_anchors_and_its_facts(wiki: Site, publish: Any) -> None:
+def test_a_page_has_contents_anchors_and_its_facts(wiki, publish):
     # C-WIKI-8
     made = publish("guide/a", '# A page\n\n## One\n\n*Text* & "more"\n\n## Two & more\n\nNot this\n')
     page = wiki.get(made["url"])
@@ -62,7 +60,7 @@ def test_a_page_has_contents_anchors_and_its_facts(wiki: Site, publish: Any) -> 
     assert other[1] != key[1]
 
 
-def test_titles_and_text_are_escaped(wiki: Site, publish: Any) -> None:
+def test_titles_and_text_are_escaped(wiki, publish):
     publish("a", "# <script>alert(1)</script>\n\n<img src=x onerror=alert(1)>\n\n## </ul><script>")
     publish("a", '"><script>alert(2)</script>', status=200, title="%3Cscript%3Ealert(3)%3C/script%3E")
     for address in ("", "?revision=1", "?history"):
@@ -78,7 +76,7 @@ def test_titles_and_text_are_escaped(wiki: Site, publish: Any) -> None:
     ET.fromstring(wiki.get("/Modhub/wiki.atom").body)
 
 
-def test_old_revisions_stay_readable(wiki: Site, publish: Any) -> None:
+def test_old_revisions_stay_readable(wiki, publish):
     publish("a", "# First\n\nold words")
     publish("a", "# Second\n\nnew words", status=200)
     old = wiki.get("/Modhub/Wiki/a?revision=1")
@@ -90,7 +88,7 @@ def test_old_revisions_stay_readable(wiki: Site, publish: Any) -> None:
         wiki.get(f"/Modhub/Wiki/a?revision={number}", status=404)
 
 
-def test_history_lists_every_revision(wiki: Site, publish: Any) -> None:
+def test_history_lists_every_revision(wiki, publish):
     publish("a", "# Title\n\nsame\nold\n")
     publish("a", "# Title\n\nsame\nnew <b>\n", status=200)
     history = wiki.get("/Modhub/Wiki/a?history")
@@ -99,7 +97,7 @@ def test_history_lists_every_revision(wiki: Site, publish: Any) -> None:
     wiki.get("/Modhub/Wiki/never?history", status=404)
 
 
-def test_links_between_files_lead_to_pages(wiki: Site, publish: Any) -> None:
+def test_links_between_files_lead_to_pages(wiki, publish):
     publish("guide/setup", "# Setup")
     publish("other/index", "# Other")
     publish("index", "# Home\n\n[setup](guide/setup.md#x)")
@@ -112,13 +110,13 @@ def test_links_between_files_lead_to_pages(wiki: Site, publish: Any) -> None:
     assert "By its very name" in wiki.get("/Modhub/Wiki/guide/setup.md").text
 
 
-def search_paths(wiki: Site, q: str) -> list[str]:
+def search_paths(wiki, q):
     page = wiki.get("/Modhub/Wiki", {"q": q}).text
     return re.findall(r'<h2><a href="/Modhub/Wiki/([^"]*)"', page)
 
 
 @pytest.mark.postgres
-def test_search_folds_and_wants_every_word(wiki: Site, publish: Any) -> None:
+def test_search_folds_and_wants_every_word(wiki, publish):
     # C-WIKI-8
     publish("b/cafe", "# Kaffee\n\nÜber die **Groß**en Cafés & mehr\n\n```python\nname_with_underscore = 100\n```\n")
     publish("a/other", "# Andere\n\nSo 100% anders\n")
@@ -143,7 +141,7 @@ def test_search_folds_and_wants_every_word(wiki: Site, publish: Any) -> None:
     assert wiki.count_rows(PageSearchText) == 2
 
 
-def test_search_takes_what_is_sent(wiki: Site, publish: Any) -> None:
+def test_search_takes_what_is_sent(wiki, publish):
     publish("long", "# Long\n\n" + "x" * 500 + " needle " + "y" * 500)
     for q in ("\x00", "a" * 5000, "\u0301" * 10_000, "a " * 200, "\\%"):
         assert wiki.get("/Modhub/Wiki", {"q": q}).status_int == 200
@@ -153,7 +151,7 @@ def test_search_takes_what_is_sent(wiki: Site, publish: Any) -> None:
     assert len(line[1]) < 200
 
 
-def test_hits_are_counted_and_cut(wiki: Site, publish: Any) -> None:
+def test_hits_are_counted_and_cut(wiki, publish):
     for at in range(30):
         publish(f"p{at:02}", "# Page\n\nword")
     page = wiki.get("/Modhub/Wiki?q=word")
@@ -162,7 +160,7 @@ def test_hits_are_counted_and_cut(wiki: Site, publish: Any) -> None:
     assert messages_on(page) == ["more_pages"]
 
 
-def test_the_feed_tells_the_changes(wiki: Site, publish: Any) -> None:
+def test_the_feed_tells_the_changes(wiki, publish):
     empty = wiki.get("/Modhub/wiki.atom")
     assert empty.headers["Content-Type"] == "application/atom+xml; charset=utf-8"
     assert ET.fromstring(empty.body).findall(f"{ATOM}entry") == []
@@ -180,7 +178,7 @@ def test_the_feed_tells_the_changes(wiki: Site, publish: Any) -> None:
     wiki.get("/Modhub/wiki.atom", headers={"If-None-Match": answer.headers["ETag"]}, status=304)
 
 
-def test_the_tree_is_made_of_paths() -> None:
+def test_the_tree_is_made_of_paths():
     paths = ["zebra", "index", "guide/b", "guide/a/deep", "Guide", "guide", "apple"]
     pages = [PageDocument(path, path.upper(), f"/Modhub/Wiki/{path}", 1, "") for path in paths]
     nodes = page_tree(pages)
@@ -190,15 +188,15 @@ def test_the_tree_is_made_of_paths() -> None:
     assert [(node.title, node.url) for node in guide.nodes] == [("a", None), ("GUIDE/B", "/Modhub/Wiki/guide/b")]
 
 
-def test_it_is_shown_in_german(wiki: Site, publish: Any) -> None:
+def test_it_is_shown_in_german(wiki, publish):
     publish("a", "# A")
     page = wiki.get("/Modhub/Wiki/a", headers={"Accept-Language": "de"}).text
     assert "Das Wiki durchsuchen" in page
     assert "Verlauf" in page
 
 
-def test_the_sitemap_names_every_page_once(wiki: Site, publish: Any) -> None:
-    def named() -> dict[str, str | None]:
+def test_the_sitemap_names_every_page_once(wiki, publish):
+    def named():
         root = ET.fromstring(wiki.get("/sitemap.xml?of=wiki").body)
         urls = [[element.text or "" for element in url] for url in root]
         return {url[0].removeprefix("http://127.0.0.1:6543"): (*url[1:], None)[0] for url in urls}
@@ -211,7 +209,7 @@ def test_the_sitemap_names_every_page_once(wiki: Site, publish: Any) -> None:
     assert named() == {"/Modhub/Wiki": index["updatedAt"], "/Modhub/Wiki/guide/a": made["updatedAt"]}
 
 
-def test_no_page_asks_more_when_there_are_more_pages(wiki: Site, publish: Any) -> None:
+def test_no_page_asks_more_when_there_are_more_pages(wiki, publish):
     publish("index", "# Welcome")
     publish("guide/a", "# A page")
     pages = {"": 2, "/guide/a": 2, "?q=page": 3, "/guide/a?history": 2, "/guide/a?revision=1": 2}

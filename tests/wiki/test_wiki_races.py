@@ -1,11 +1,9 @@
 """Concurrent publishing: everybody gets a revision, and exactly one creates the page."""
 
 from functools import partial
-from typing import Any
 
 import pytest
 
-from modhub_testing import Site, Start
 from tests.races import at_once
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.usefixtures("patience")]
@@ -14,20 +12,20 @@ KEYS = "wiki-key Modhub:wiki"
 WRITERS = 8
 
 
-def put(site: Site, path: str, number: int) -> Any:
+def put(site, path, number):
     headers = {"X-Api-Key": "wiki-key"}
     return site.put(f"/Modhub/api/wiki/{path}", f"# Text {number}", headers=headers, expect_errors=True)
 
 
 @pytest.fixture
-def two(start: Start) -> list[Site]:
+def two(start):
     """Two applications over one database, as two processes are."""
     first = start("modhub_wiki", ApiPrivateKeys=KEYS)
     second = start("modhub_wiki", ApiPrivateKeys=KEYS, url=str(first.registry.settings["sqlalchemy.url"]))
     return [first, second]
 
 
-def test_of_several_who_create_a_page_one_does_and_all_have_a_revision(two: list[Site]) -> None:
+def test_of_several_who_create_a_page_one_does_and_all_have_a_revision(two):
     for round_ in range(3):
         answers = at_once([partial(put, two[number % 2], f"new{round_}", number) for number in range(WRITERS)])
         assert sorted(answer.status_int for answer in answers) == [200] * (WRITERS - 1) + [201]
@@ -41,10 +39,10 @@ def test_of_several_who_create_a_page_one_does_and_all_have_a_revision(two: list
         assert stamps == sorted(set(stamps))
 
 
-def test_publishing_while_deleting_leaves_one_order(two: list[Site]) -> None:
+def test_publishing_while_deleting_leaves_one_order(two):
     put(two[0], "a", 0)
 
-    def call(number: int) -> Any:
+    def call(number):
         site = two[number % 2]
         if number % 3:
             return put(site, "a", number)

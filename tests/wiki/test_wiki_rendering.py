@@ -18,7 +18,7 @@ from modhub_wiki.services import draft_page
 VOID = {"br", "hr", "img"}
 
 
-def check_page(html: str) -> None:
+def check_page(html):
     """What is stored is a fixed point of the cleaner, with one title and no id twice."""
     assert clean(html, 10**7, allow=WIKI) == html
     assert html.count("<h1") == 1
@@ -26,7 +26,7 @@ def check_page(html: str) -> None:
     assert len(ids) == len(set(ids))
 
 
-def body(text: str, path: str = "a/b") -> str:
+def body(text, path="a/b"):
     return render(text, path, "T").html.partition("</h1>")[2].strip()
 
 
@@ -43,11 +43,11 @@ def body(text: str, path: str = "a/b") -> str:
         ("```\n\nx\n```", '<pre class="code" tabindex="0"><code>\nx\n</code></pre>'),
     ],
 )
-def test_commonmark(text: str, html: str) -> None:
+def test_commonmark(text, html):
     assert body(text) == html
 
 
-def test_tables_keep_their_alignment_without_inline_style() -> None:
+def test_tables_keep_their_alignment_without_inline_style():
     html = body("| a | b | c | d |\n|:--|:-:|--:|---|\n| 1 | `x` | 2 | 3 |\n")
     assert html.startswith('<div class="scroll" tabindex="0"><table>')
     assert re.findall(r"<th(?: [^>]*)?>", html) == [
@@ -68,19 +68,19 @@ def test_tables_keep_their_alignment_without_inline_style() -> None:
         ('" onclick=x', "onclick-x"),
     ],
 )
-def test_ids_of_headings(heading: str, name: str) -> None:
+def test_ids_of_headings(heading, name):
     # C-WIKI-9
     assert slug(heading) == name
 
 
-def test_repeated_ids_are_numbered_and_stay_unique() -> None:
+def test_repeated_ids_are_numbered_and_stay_unique():
     # C-WIKI-9
     ids = HeadingIds()
     assigned = [ids.assign(base) for base in ("a", "a", "a-2", "a", "b", "a-2")]
     assert assigned == ["a", "a-2", "a-2-2", "a-3", "b", "a-2-3"]
 
 
-def test_headings_have_ids_anchors_and_a_table_of_contents() -> None:
+def test_headings_have_ids_anchors_and_a_table_of_contents():
     page = render("# Top\n\n## One *x*\n\n### `Two`\n\n## One x\n\n> # Quoted\n", "p")
     assert [(entry.level, entry.id, entry.text) for entry in page.contents] == [
         (2, "one-x", "One x"),
@@ -92,7 +92,7 @@ def test_headings_have_ids_anchors_and_a_table_of_contents() -> None:
     check_page(page.html)
 
 
-def test_exactly_one_title_whatever_the_text() -> None:
+def test_exactly_one_title_whatever_the_text():
     same = render("# Title\n\n## Below\n", "p")
     assert same.html.startswith('<h1 id="title">Title')
     assert '<h2 id="below">' in same.html
@@ -133,15 +133,15 @@ def test_exactly_one_title_whatever_the_text() -> None:
         ("x" * 201, "a", None),
     ],
 )
-def test_where_links_lead(href: str, page: str, target: str | None) -> None:
+def test_where_links_lead(href, page, target):
     assert resolve(href, page) == target
 
 
-def test_a_link_that_leads_nowhere_keeps_its_text() -> None:
+def test_a_link_that_leads_nowhere_keeps_its_text():
     assert body("[text](//evil.example) <ftp://x.example>") == "<p>text ftp://x.example</p>"
 
 
-def test_pictures_of_our_own_are_shown_and_others_are_named() -> None:
+def test_pictures_of_our_own_are_shown_and_others_are_named():
     own = body('![two words](/Modhub/file/12 "title")')
     assert own == '<p><img src="/Modhub/file/12" alt="two words" title="title" loading="lazy"></p>'
     other = body("![alt](https://example.org/x.png) [![in](https://example.org/y.png)](page) ![](https://e.org/z)")
@@ -153,13 +153,13 @@ def test_pictures_of_our_own_are_shown_and_others_are_named() -> None:
 
 
 @pytest.mark.parametrize("language", sorted(LANGUAGES))
-def test_code_is_coloured_and_stays_itself(language: str) -> None:
+def test_code_is_coloured_and_stays_itself(language):
     code = 'def f(x): # <b> & "s" \'t\'\n\n\treturn 1 < 2;\n--- a\n+++ b\n$ echo $(ls) `x` \u00e9 {"k": null}\n\n'
     html = Highlighter()(code, language)
     assert unescape(re.sub("<[^>]*>", "", html)) == code
 
 
-def test_a_lexer_that_is_slow_is_left_after_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lexer_that_is_slow_is_left_after_its_time(monkeypatch):
     monkeypatch.setattr(limits, "CODE_SECONDS", 0.01)
     code = "int one;\n" * 7_000
     draw = Highlighter()
@@ -179,13 +179,13 @@ def test_a_lexer_that_is_slow_is_left_after_its_time(monkeypatch: pytest.MonkeyP
         ("js", "a." * 30_000),
     ],
 )
-def test_code_that_is_slow_to_lex_is_not_highlighted(language: str, code: str) -> None:
+def test_code_that_is_slow_to_lex_is_not_highlighted(language, code):
     began = time.process_time()
     assert Highlighter()(code, language) == code
     assert time.process_time() - began < 2
 
 
-def test_languages_are_named_in_a_fence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_languages_are_named_in_a_fence(monkeypatch):
     assert '<span class="hl-k">def</span>' in body("```python\ndef f(): pass\n```")
     assert '<span class="hl-k">def</span>' in body("~~~ Python {lines=1}\ndef f(): pass\n~~~")
     assert "hl-" not in body("```nonsense\ndef f(): pass\n```")
@@ -227,7 +227,7 @@ VECTORS = [
 
 @pytest.mark.parametrize("vector", VECTORS)
 @pytest.mark.parametrize("title", [None, "<script>alert(1)</script>"])
-def test_nothing_is_live(vector: str, title: str | None) -> None:
+def test_nothing_is_live(vector, title):
     for text in (vector, f"> - {vector}", f"a\n{vector}\nb", f"| {vector} |\n|---|\n| {vector} |"):
         page = render(text, "guide/a", title)
         check_page(page.html)
@@ -235,7 +235,7 @@ def test_nothing_is_live(vector: str, title: str | None) -> None:
 
 @given(st.text(alphabet="[]()<>!*_`~#|-+.:&;/\\\"'ab1 \n\tjs=", max_size=80))
 @settings(max_examples=150, deadline=None)
-def test_any_text_gives_a_page(text: str) -> None:
+def test_any_text_gives_a_page(text):
     page = render(text, "a/b")
     check_page(page.html)
     assert page.title
@@ -281,7 +281,7 @@ BOMBS = {
 @pytest.mark.parametrize("name", sorted(BOMBS))
 @pytest.mark.slow
 @pytest.mark.long
-def test_a_megabyte_of_anything_takes_bounded_time(name: str) -> None:
+def test_a_megabyte_of_anything_takes_bounded_time(name):
     text = BOMBS[name].encode()[:MEGABYTE].decode("utf-8", "ignore")
     began = time.thread_time()
     page = draft_page("bomb", text).rendered
@@ -296,7 +296,7 @@ def test_a_megabyte_of_anything_takes_bounded_time(name: str) -> None:
 )
 @pytest.mark.slow
 @pytest.mark.long
-def test_the_worst_that_is_still_rendered_takes_bounded_time(piece: str, count: int) -> None:
+def test_the_worst_that_is_still_rendered_takes_bounded_time(piece, count):
     began = time.thread_time()
     page = draft_page("p", piece * count).rendered
     assert time.thread_time() - began < 10
@@ -306,7 +306,7 @@ def test_the_worst_that_is_still_rendered_takes_bounded_time(piece: str, count: 
     assert twice.plain == piece * count * 2
 
 
-def test_nesting_is_bounded() -> None:
+def test_nesting_is_bounded():
     for text in ("> " * 5000 + "x", "- " * 5000 + "x", "*" * 5000 + "x" + "*" * 5000, "[" * 5000 + "x" + "](y)" * 5000):
         deepest = depth = 0
         for tag in re.findall(r"<(/?)([a-z][a-z0-9]*)", body(text)):
@@ -315,7 +315,7 @@ def test_nesting_is_bounded() -> None:
         assert deepest <= 64
 
 
-def test_a_page_with_too_many_tokens_is_shown_as_text() -> None:
+def test_a_page_with_too_many_tokens_is_shown_as_text():
     page = render("# Title *x*\n\n" + "*a* & <b> " * 50_000, "p")
     assert page.title == "Title x"
     assert page.contents == []
@@ -336,7 +336,7 @@ def test_a_page_with_too_many_tokens_is_shown_as_text() -> None:
         ("#\n\n# **bold**\n\n## Later", "bold"),
     ],
 )
-def test_what_is_shown_as_text_has_its_first_heading_as_its_title(beginning: str, title: str) -> None:
+def test_what_is_shown_as_text_has_its_first_heading_as_its_title(beginning, title):
     page = render(beginning + "\n" * (limits.MAX_WIKI_LINES + 1), "folder/page")
     assert page.title == title
     assert page.html.startswith(f"<h1>{title}</h1>\n<p>{AS_TEXT}</p>\n<pre")
@@ -344,7 +344,7 @@ def test_what_is_shown_as_text_has_its_first_heading_as_its_title(beginning: str
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_a_megabyte_of_prose_is_rendered() -> None:
+def test_a_megabyte_of_prose_is_rendered():
     prose = "Words of *some* weight, with `code`, a [link](other/page) and **more**; then the rest of it. "
     source = ("# Big\n\n" + f"## Part\n\n{prose * 6}\n\n" * 1_900)[: limits.TEXT]
     assert len(source) > 0.99 * limits.TEXT

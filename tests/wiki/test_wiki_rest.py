@@ -1,25 +1,23 @@
 """Publishing and reading over REST; at the older address a page is the same resource (C-WIKI-7)."""
 
 from itertools import product
-from typing import Any
 
 import pytest
 
 from modhub.base.body_rules import BodyRules
-from modhub_testing import Site
 
 pytestmark = pytest.mark.slow
 
 NEW, OLD = "/Modhub/api/wiki", "/api/modhub/wiki"
 
 
-def send(wiki: Site, method: str, url: str, body: bytes = b"# A\n", key: str | None = "wiki-key", **more: Any) -> Any:
+def send(wiki, method, url, body=b"# A\n", key="wiki-key", **more):
     headers = {**({} if key is None else {"X-Api-Key": key}), **more.pop("headers", {})}
     more.setdefault("content_type", "text/markdown")
     return wiki._gen_request(method, url, params=body, headers=headers, expect_errors=True, **more)
 
 
-def test_the_markdown_is_answered_as_it_was_sent(wiki: Site) -> None:
+def test_the_markdown_is_answered_as_it_was_sent(wiki):
     # C-WIKI-6: but for line ends, and what cannot be stored.
     body = "# Ünïcode\n\n    code at the start is kept\n\ntab\there, line end:  \n\n\n".encode()
     send(wiki, "PUT", f"{NEW}/a", body)
@@ -32,7 +30,7 @@ def test_the_markdown_is_answered_as_it_was_sent(wiki: Site) -> None:
 
 
 @pytest.mark.postgres
-def test_a_deleted_page_is_gone_and_numbers_on(wiki: Site) -> None:
+def test_a_deleted_page_is_gone_and_numbers_on(wiki):
     # C-WIKI-5
     send(wiki, "PUT", f"{NEW}/a")
     send(wiki, "PUT", f"{NEW}/a")
@@ -50,7 +48,7 @@ def test_a_deleted_page_is_gone_and_numbers_on(wiki: Site) -> None:
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
-def test_every_key_that_may_not_is_unknown(wiki: Site, method: str) -> None:
+def test_every_key_that_may_not_is_unknown(wiki, method):
     # C-WIKI-2
     send(wiki, "PUT", f"{NEW}/a")
     answers = []
@@ -66,7 +64,7 @@ def test_every_key_that_may_not_is_unknown(wiki: Site, method: str) -> None:
     assert wiki.get(NEW).json["pages"][0]["revision"] == 1
 
 
-def test_bodies_that_are_refused(wiki: Site) -> None:
+def test_bodies_that_are_refused(wiki):
     # C-WIKI-4
     for body, word in ((b"\xef\xbb\xbf\x00", "empty"), (b"\xed\xa0\x80", "UTF-8")):
         answer = send(wiki, "PUT", f"{NEW}/a", body)
@@ -78,7 +76,7 @@ def test_bodies_that_are_refused(wiki: Site) -> None:
     assert wiki.get(NEW).json["count"] == 0
 
 
-def test_a_megabyte_is_taken_and_one_byte_more_is_not(wiki: Site) -> None:
+def test_a_megabyte_is_taken_and_one_byte_more_is_not(wiki):
     # C-WIKI-4
     limit = 1024 * 1024
     body = b"# Long\n\n" + b"word " * (limit // 5)
@@ -91,7 +89,7 @@ def test_a_megabyte_is_taken_and_one_byte_more_is_not(wiki: Site) -> None:
     assert wiki.get(f"{NEW}/a").body == body
 
 
-def test_the_server_knows_the_limit_and_the_header(wiki: Site) -> None:
+def test_the_server_knows_the_limit_and_the_header(wiki):
     rules = wiki.find_service(BodyRules)
     for mount in (NEW, OLD):
         for method in ("PUT", "POST", "DELETE"):
@@ -115,7 +113,7 @@ TITLES = [
 ]
 
 
-def test_where_the_title_comes_from(wiki: Site) -> None:
+def test_where_the_title_comes_from(wiki):
     # C-WIKI-3
     for text, query, title in TITLES:
         made = send(wiki, "PUT", f"{NEW}/deep/page.one?{query}", text.encode())
@@ -123,7 +121,7 @@ def test_where_the_title_comes_from(wiki: Site) -> None:
         assert wiki.get(NEW).json["pages"][0]["title"] == title
 
 
-def test_front_matter_and_comments_are_not_shown(wiki: Site) -> None:
+def test_front_matter_and_comments_are_not_shown(wiki):
     # C-WIKI-6, C-WIKI-8
     source = "---\ntitle: Front\nslug: unseen\n---\n## One\n\n<!-- unseen -->\ntext\n"
     send(wiki, "PUT", f"{NEW}/hide", source.encode())
@@ -151,7 +149,7 @@ _BAD = (
 BAD = [*_BAD.split(), "a b", "x" * 201, "a" * 5000]
 
 
-def test_paths_that_a_page_may_have(wiki: Site) -> None:
+def test_paths_that_a_page_may_have(wiki):
     # C-WIKI-1, C-WIKI-7
     for path in GOOD:
         assert send(wiki, "PUT", f"{NEW}/{path}").json["path"] == path
@@ -161,7 +159,7 @@ def test_paths_that_a_page_may_have(wiki: Site) -> None:
         assert send(wiki, "PUT", f"{OLD}/{path}/").json["revision"] == 2
 
 
-def test_paths_that_no_page_may_have(wiki: Site) -> None:
+def test_paths_that_no_page_may_have(wiki):
     # C-WIKI-1
     send(wiki, "PUT", f"{NEW}/a")
     send(wiki, "PUT", f"{NEW}/b")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from modhub_testing import TEST_SECRET, Start
+from modhub_testing import TEST_SECRET
 from modhub_wiki.read_service import WikiReader
 
 pytestmark = pytest.mark.slow
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.slow
 KEY = {"X-Api-Key": "wiki-key"}
 
 
-def test_the_fingerprint_is_of_key_and_secret(start: Start) -> None:
+def test_the_fingerprint_is_of_key_and_secret(start):
     authors = []
     for secret in (TEST_SECRET, TEST_SECRET, "another secret of more than 32 characters"):
         site = start("modhub_wiki", ApiPrivateKeys="wiki-key Modhub:wiki", modhub__secret=secret)

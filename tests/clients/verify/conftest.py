@@ -2,11 +2,8 @@
 
 import io
 import zipfile
-from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -16,14 +13,12 @@ from modhub.blobs import BlobStore
 from modhub.catalogue.pictures.maker import PictureMaker
 from modhub.catalogue.samples import SAMPLE_FILES
 from modhub_auth.publisher_keys import create_key
-from modhub_client.verify.checks import ContractCheck
-from modhub_client.verify.report import CheckState, VerifyReport
+from modhub_client.verify.report import CheckState
 from modhub_client.verify.run import Run, RunCredentials, RunOptions
 from modhub_client.verify.runner import run_checks
 from modhub_client.verify.service import VerifiedService
 from modhub_testing import Site
-from modhub_testing.applications import Applications
-from modhub_testing.broken_service import BrokenService, Fault
+from modhub_testing.broken_service import BrokenService
 from modhub_testing.running_server import running
 from tests.people import PASSWORD, cheap_hashes, register
 
@@ -44,28 +39,28 @@ SIGNING_KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 class Author:
     """An account that publishes by the API."""
 
-    def __init__(self, site: Site, name: str) -> None:
+    def __init__(self, site, name):
         self._site = site
         self._headers = register(site, name).bearer
 
-    def json(self, method: str, path: str, value: Any) -> Any:
+    def json(self, method, path, value):
         call = getattr(self._site, f"{method}_json")
         return call(path, value, headers=self._headers, status="2*").json
 
-    def upload(self, mod: Any, kind: str, content: bytes, content_type: str, **query: str) -> None:
+    def upload(self, mod, kind, content, content_type, **query):
         path = f"/api/modhub/{mod['id']}/{kind}?{urlencode(query)}"
         self._site.post(path, content, content_type=content_type, headers=self._headers, status=201)
 
-    def publish(self, title: str, *, name: str = "mod.zip", **fields: Any) -> Any:
+    def publish(self, title, *, name="mod.zip", **fields):
         mod = self.json("post", "/api/modhub", {"title": title, **fields})
         self.upload(mod, "code", _zip_with(title), "application/zip", version="1.0", name=name)
         return self._site.post(f"/api/modhub/{mod['id']}/publish", headers=self._headers, status=200).json
 
-    def delete(self, mod: Any) -> None:
+    def delete(self, mod):
         self._site.delete(f"/api/modhub/{mod['id']}", headers=self._headers, status=204)
 
 
-def _zip_with(text: str) -> bytes:
+def _zip_with(text):
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("mod.txt", text * 40)
@@ -83,41 +78,39 @@ class Verified:
     publisher: RunCredentials
     """A publisher key for all mods of the account."""
 
-    def verify(
-        self, checks: Sequence[ContractCheck], credentials: RunCredentials | None = None, *, traces: bool = True
-    ) -> VerifyReport:
+    def verify(self, checks, credentials=None, *, traces=True):
         """Run checks, by default with the account and a machine key for everything."""
         with VerifiedService(self.url) as service:
             run = Run(service, ENABLED, RunOptions(may_leave_traces=traces), credentials or self.account)
             return run_checks(run, checks, bool)
 
     @property
-    def bearer(self) -> dict[str, str]:
+    def bearer(self):
         session = self.site.post_json("/api/auth/login", {"email": self.account.email, "password": PASSWORD}).json
         return {"Authorization": f"Bearer {session['accessToken']}"}
 
-    def left(self) -> list[str]:
+    def left(self):
         """The addresses of what runs have made that is still there."""
         mine = self.site.get("/api/modhub/mine", headers=self.bearer).json["mods"]
         pages = self.site.get("/Modhub/api/wiki").json["pages"]
         made = [f"/Modhub/api/wiki/{page['path']}" for page in pages if "modhub-verify" in page["path"]]
         return [*(f"/api/modhub/{mod['id']}" for mod in mine), *made]
 
-    def tidy(self) -> None:
+    def tidy(self):
         """Mend the service, and delete what a run could not."""
         self.faulty.faults = []
         self.faulty.calls.clear()
         for address in self.left():
             self.site.delete(address, headers={**self.bearer, "X-Api-Key": BOTH}, status=204)
 
-    def find_broken(self, check: ContractCheck, faults: list[Fault]) -> str:
+    def find_broken(self, check, faults):
         """What a check says of the service with these faults; empty if it notices none of them."""
         self.faulty.faults = faults
         (result,) = self.verify([check], self.publisher if check.name == BY_KEY else None).results
         return result.detail if result.state is CheckState.BROKEN else ""
 
 
-def fill(site: Site) -> None:
+def fill(site):
     """The samples, and what they lack: chains, cycles, odd names, HTML, a deleted mod, a snapshot."""
     author = Author(site, "author")
     pictured = author.publish("With a picture", description="<p>Perspicuous prose.</p>")
@@ -157,7 +150,7 @@ def fill(site: Site) -> None:
 
 
 @contextmanager
-def verified_service(applications: Applications, dialect: str, folder: Path) -> Iterator[Verified]:
+def verified_service(applications, dialect, folder):
     """Start, fill and serve the application for a ``with`` block."""
     contact = folder / "contact.md"
     contact.write_text("# Contact\n\nWrite to us.\n", "utf-8")
@@ -185,13 +178,13 @@ def verified_service(applications: Applications, dialect: str, folder: Path) -> 
 
 
 @pytest.fixture(scope="session")
-def _shared_service(applications: Applications, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Verified]:
+def _shared_service(applications, tmp_path_factory):
     with verified_service(applications, "sqlite", tmp_path_factory.mktemp("texts")) as served:
         yield served
 
 
 @pytest.fixture
-def verified(_shared_service: Verified) -> Iterator[Verified]:
+def verified(_shared_service):
     """One service for all tests of a process, which is mended after each."""
     yield _shared_service
     _shared_service.tidy()

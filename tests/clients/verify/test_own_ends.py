@@ -3,11 +3,8 @@
 import os
 import re
 import signal
-import socket
 import time
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from subprocess import PIPE, Popen
 from threading import Event
 
@@ -22,7 +19,7 @@ from modhub_testing.lines import Relay
 from modhub_testing.service import script
 from tests.people import PASSWORD
 
-from .conftest import BOTH, Verified
+from .conftest import BOTH
 
 pytestmark = pytest.mark.long
 
@@ -31,18 +28,18 @@ ENVIRONMENT = ("MODHUB_VERIFY_EMAIL", "MODHUB_VERIFY_PASSWORD", "MODHUB_VERIFY_T
 
 
 @pytest.fixture(autouse=True)
-def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def _environment(monkeypatch):
     for name in ENVIRONMENT:
         monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
-def account(tmp_path: Path) -> Path:
+def account(tmp_path):
     return write(tmp_path / "account", f"{EMAIL}\n{PASSWORD}\n")
 
 
 @contextmanager
-def verifying(verified: Verified, *words: str) -> Iterator[Popen[str]]:
+def verifying(verified, *words):
     """The program, which is at work."""
     command = [script("modhub-verify"), verified.url, *words]
     with Popen(command, stdout=PIPE, stderr=PIPE, text=True) as client:
@@ -61,9 +58,7 @@ WHILE_PUBLIC = r"GET /api/modhub/\d+/download"
         ("PUT /Modhub/api/wiki/.*/read", signal.SIGTERM),
     ],
 )
-def test_a_run_that_is_interrupted_leaves_nothing(
-    verified: Verified, account: Path, call: str, number: signal.Signals
-) -> None:
+def test_a_run_that_is_interrupted_leaves_nothing(verified, account, call, number):
     reached = Event()
     verified.faulty.faults = [Fault(call, after=lambda *_: (reached.set(), time.sleep(0.2)))]
     key = write(account.with_name("key"), BOTH)
@@ -78,7 +73,7 @@ def test_a_run_that_is_interrupted_leaves_nothing(
     assert any(made.startswith(("DELETE", "POST /api/auth/logout")) for made in verified.faulty.calls)
 
 
-def test_a_second_interrupt_does_not_end_the_cleaning(verified: Verified, account: Path) -> None:
+def test_a_second_interrupt_does_not_end_the_cleaning(verified, account):
     published, cleaning = Event(), Event()
     verified.faulty.faults = [
         Fault(WHILE_PUBLIC, after=lambda *_: (published.set(), time.sleep(0.2))),
@@ -101,33 +96,31 @@ class LostLine(Relay):
     It is there again after ``seconds``, and is lost only once.
     """
 
-    def __init__(self, port: int, mark: bytes, seconds: float, *, passes: bool) -> None:
+    def __init__(self, port, mark, seconds, *, passes):
         self.mark, self.seconds, self.passes = mark, seconds, passes
         self.until = 0.0
         super().__init__(port)
 
-    def is_refused(self) -> bool:
+    def is_refused(self):
         return time.monotonic() < self.until
 
-    def request(self, data: bytes, client: socket.socket) -> bytes | None:
+    def request(self, data, client):
         if self.until == 0.0 and self.mark in data:
             self.until = time.monotonic() + self.seconds
             return data if self.passes else None
         return data
 
-    def answer(self, data: bytes, passed: int) -> tuple[bytes, bool]:
+    def answer(self, data, passed):
         is_lost = time.monotonic() < self.until
         return (b"" if is_lost else data), not is_lost
 
 
 @pytest.fixture
-def lost(
-    verified: Verified, account: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, str]]:
+def lost(verified, account, monkeypatch, capsys):
     """``lost(mark, seconds, passes=…)``: a run over such a line; its exit code and output."""
     monkeypatch.setattr(owner, "CLEANING_PAUSE", 0.1)
 
-    def run(mark: bytes, seconds: float, *, passes: bool) -> tuple[int, str]:
+    def run(mark, seconds, *, passes):
         line = LostLine(int(verified.url.rpartition(":")[2]), mark, seconds, passes=passes)
         try:
             code = main([line.endpoint, "--part", "own", "--account-file", str(account)])
@@ -141,18 +134,14 @@ def lost(
 @pytest.mark.parametrize(
     ("mark", "passes"), [(b"POST /api/modhub HTTP", True), (b"/publish HTTP", True), (b"/download HTTP", False)]
 )
-def test_a_lost_line_leaves_nothing_once_it_is_back(
-    verified: Verified, lost: Callable[..., tuple[int, str]], mark: bytes, passes: bool
-) -> None:
+def test_a_lost_line_leaves_nothing_once_it_is_back(verified, lost, mark, passes):
     code, output = lost(mark, 1.0, passes=passes)
     assert code == 3, output
     assert "cannot be reached" in output
     assert verified.left() == []
 
 
-def test_what_is_left_on_a_line_that_stays_lost_is_named(
-    verified: Verified, lost: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_left_on_a_line_that_stays_lost_is_named(verified, lost, monkeypatch):
     monkeypatch.setattr(owner, "CLEANING_SECONDS", 0.5)
     code, output = lost(b"/download HTTP", 600.0, passes=False)
     assert code == 1, output
@@ -161,9 +150,7 @@ def test_what_is_left_on_a_line_that_stays_lost_is_named(
     assert all(f"{number} “modhub-verify" in output for number in remaining)
 
 
-def test_a_mod_is_deleted_when_it_was_public_long_enough(
-    verified: Verified, account: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_mod_is_deleted_when_it_was_public_long_enough(verified, account, monkeypatch, capsys):
     monkeypatch.setattr(own_mod, "PUBLIC_SECONDS", 0.05)
     assert main([verified.url, "--part", "own", "--account-file", str(account)]) == 0
     assert "public long enough" in capsys.readouterr().out
@@ -175,9 +162,7 @@ def test_a_mod_is_deleted_when_it_was_public_long_enough(
     ("part", "text"),
     [("own", f"{EMAIL}\nsomething else\n"), ("own", "mhk_0123456789ab_something"), ("publish", "something")],
 )
-def test_a_credential_that_is_refused_is_told_at_once(
-    verified: Verified, tmp_path: Path, capsys: pytest.CaptureFixture[str], part: str, text: str
-) -> None:
+def test_a_credential_that_is_refused_is_told_at_once(verified, tmp_path, capsys, part, text):
     option = "--account-file" if part == "own" else "--key-file"
     assert main([verified.url, "--part", part, option, str(write(tmp_path / "secret", text))]) == 2
     output = "".join(capsys.readouterr())
@@ -186,7 +171,7 @@ def test_a_credential_that_is_refused_is_told_at_once(
     assert not any(re.match("(POST|PUT|DELETE) /api/modhub", call) for call in verified.faulty.calls)
 
 
-def write(path: Path, text: str) -> Path:
+def write(path, text):
     path.write_text(text, "utf-8")
     path.chmod(0o600)
     return path
@@ -200,7 +185,7 @@ def write(path: Path, text: str) -> Path:
         ("token.of-an-account\n", RunCredentials(token="token.of-an-account")),
     ],
 )
-def test_an_account_file(tmp_path: Path, text: str, expected: RunCredentials) -> None:
+def test_an_account_file(tmp_path, text, expected):
     read = read_credentials(write(tmp_path / "account", text), None)
     assert read == expected
     assert read.has_account
@@ -208,7 +193,7 @@ def test_an_account_file(tmp_path: Path, text: str, expected: RunCredentials) ->
         assert not secret or secret not in repr(read)
 
 
-def test_a_key_file_and_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_file_and_the_environment(tmp_path, monkeypatch):
     assert read_credentials(None, write(tmp_path / "key", f"{BOTH}\n")) == RunCredentials(machine_key=BOTH)
     for name, value in zip(ENVIRONMENT, (EMAIL, PASSWORD, "", BOTH), strict=True):
         monkeypatch.setenv(name, value)
@@ -216,13 +201,13 @@ def test_a_key_file_and_the_environment(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("text", ["", "a@example.org\n", "a@example.org\nb\nc\n", "two words\n", "x" * 10_001])
-def test_an_account_file_that_says_something_else_is_refused(tmp_path: Path, text: str) -> None:
+def test_an_account_file_that_says_something_else_is_refused(tmp_path, text):
     with pytest.raises(WrongUse):
         read_credentials(write(tmp_path / "account", text), None)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="rights of files")
-def test_a_file_that_others_can_use_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_others_can_use_is_refused(tmp_path):
     file = write(tmp_path / "secret", f"{EMAIL}\n{PASSWORD}\n")
     file.chmod(0o640)
     for arguments in ((file, None), (None, file)):

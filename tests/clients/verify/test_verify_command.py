@@ -2,12 +2,11 @@
 
 import io
 import json
-import socket
 import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,6 @@ from modhub_client.verify.report import CheckState
 from modhub_client.verify.run import Run
 from modhub_client.verify.runner import try_check
 from modhub_client.verify.service import VerifiedService
-from modhub_testing import Start
 from modhub_testing.broken_service import BrokenService, Fault, answers, at, document, header, ignores, status
 from modhub_testing.lines import Relay
 from modhub_testing.running_server import running
@@ -36,13 +34,13 @@ COMMAND = [sys.executable, "-m", "modhub_client.verify.main"]
 
 
 @pytest.fixture(autouse=True)
-def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def _plain_environment(monkeypatch):
     for name in ("URL", "VERIFY_EMAIL", "VERIFY_PASSWORD", "VERIFY_TOKEN", "VERIFY_KEY"):
         monkeypatch.delenv(f"MODHUB_{name}", raising=False)
 
 
 @pytest.fixture
-def empty(start: Start) -> Iterator[tuple[str, BrokenService]]:
+def empty(start):
     """The core alone, without a mod."""
     faulty = BrokenService(start("").app)
     with running(faulty) as server:
@@ -50,10 +48,10 @@ def empty(start: Start) -> Iterator[tuple[str, BrokenService]]:
 
 
 @pytest.fixture
-def verify(capsys: pytest.CaptureFixture[str]) -> Call:
+def verify(capsys):
     """Runs the command and returns its document."""
 
-    def call(code: int, *words: str) -> Any:
+    def call(code, *words):
         capsys.readouterr()
         came, output = main(["--json", *words]), capsys.readouterr()
         report = json.loads(output.out)
@@ -64,7 +62,7 @@ def verify(capsys: pytest.CaptureFixture[str]) -> Call:
     return call
 
 
-def test_an_empty_core_is_green_and_nothing_untried_is_passed(verify: Call, empty: Any) -> None:
+def test_an_empty_core_is_green_and_nothing_untried_is_passed(verify, empty):
     report = verify(0, empty[0])
     states = {check["name"]: check["state"] for check in report["checks"]}
     assert report["features"] == ["core"]
@@ -80,7 +78,7 @@ def test_an_empty_core_is_green_and_nothing_untried_is_passed(verify: Call, empt
     assert "" not in details
 
 
-def test_a_broken_clause_is_told(empty: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_broken_clause_is_told(empty, capsys):
     url, faulty = empty
     faulty.faults = [document(at(LIST), lambda listed: listed.update(count=7))]
     assert main([url, "--part", "read"]) == 1
@@ -90,7 +88,7 @@ def test_a_broken_clause_is_told(empty: Any, capsys: pytest.CaptureFixture[str])
     assert lines[-1].startswith("Checks: ")
 
 
-def test_another_implementation_is_judged_by_the_interface(verified: Any, verify: Call) -> None:
+def test_another_implementation_is_judged_by_the_interface(verified, verify):
     """One with other pages, without a description, validators, ranges, request ids and calls from other origins."""
     own = (
         "ETag",
@@ -117,7 +115,7 @@ def test_another_implementation_is_judged_by_the_interface(verified: Any, verify
     assert report["counts"]["passed"] > 30
 
 
-def test_a_report_for_build_pipelines(empty: Any, tmp_path: Path) -> None:
+def test_a_report_for_build_pipelines(empty, tmp_path):
     url, faulty = empty
     faulty.faults = [document(at(LIST), lambda listed: listed.update(count="\x00\ud800"))]
     file = tmp_path / "report.xml"
@@ -133,7 +131,7 @@ def test_a_report_for_build_pipelines(empty: Any, tmp_path: Path) -> None:
     assert len(read.findall("testcase/skipped")) == int(read.attrib["skipped"]) > 0
 
 
-def test_a_report_that_cannot_be_written(empty: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_that_cannot_be_written(empty, tmp_path, capsys):
     assert main([empty[0], "--part", "follow", "--junit", str(tmp_path / "none" / "report.xml")]) == VerifyExit.USAGE
     assert "cannot be written" in capsys.readouterr().err
 
@@ -148,7 +146,7 @@ def test_a_report_that_cannot_be_written(empty: Any, tmp_path: Path, capsys: pyt
         ["http://127.0.0.1:9", "--account-file", "/dev/null"],
     ],
 )
-def test_a_wrong_call(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_call(words, capsys):
     assert main(words) == VerifyExit.USAGE
     output = capsys.readouterr()
     assert output.out == ""
@@ -161,15 +159,15 @@ class Ending(Relay):
 
     requests = 0
 
-    def is_refused(self) -> bool:
+    def is_refused(self):
         return self.requests >= 60
 
-    def request(self, data: bytes, client: socket.socket) -> bytes | None:
+    def request(self, data, client):
         self.requests += b" HTTP/1.1\r\n" in data
         return None if self.requests > 60 else data
 
 
-def test_a_service_that_goes_away_is_no_proof(empty: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_service_that_goes_away_is_no_proof(empty, capsys):
     relay = Ending(int(empty[0].rpartition(":")[2]))
     assert main([relay.endpoint, "--json"]) == VerifyExit.UNREACHABLE
     report = json.loads(capsys.readouterr().out)
@@ -182,7 +180,7 @@ def test_a_service_that_goes_away_is_no_proof(empty: Any, capsys: pytest.Capture
     assert report["counts"]["broken"] == 0
 
 
-def test_a_redirect_is_not_followed(empty: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_redirect_is_not_followed(empty, capsys):
     url, faulty = empty
     faulty.faults = [answers(at(LIST), 301, location="https://mods.example/\x1b[2J")]
     assert main([url]) == VerifyExit.USAGE
@@ -191,17 +189,17 @@ def test_a_redirect_is_not_followed(empty: Any, capsys: pytest.CaptureFixture[st
     assert len(faulty.calls) == 1
 
 
-def busy_until(count: int, status: int, wait: str) -> Fault:
+def busy_until(count, status, wait):
     """The first ``count`` requests are told to wait."""
     left = iter(range(count))
 
-    def refuse(request: Any) -> Response | None:
+    def refuse(request):
         return Response(status=status, headers={"Retry-After": wait}) if next(left, None) is not None else None
 
     return Fault(at(LIST), refuse)
 
 
-def test_a_busy_service_is_waited_for(empty: Any) -> None:
+def test_a_busy_service_is_waited_for(empty):
     url, faulty = empty
     faulty.faults = [busy_until(1, 503, "1")]
     began = time.monotonic()
@@ -211,9 +209,7 @@ def test_a_busy_service_is_waited_for(empty: Any) -> None:
     assert len(faulty.calls) == 2
 
 
-def test_a_service_that_stays_busy_is_no_broken_clause(
-    empty: Any, verify: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_service_that_stays_busy_is_no_broken_clause(empty, verify, monkeypatch):
     url, faulty = empty
     monkeypatch.setattr(service_module, "MOST_PATIENCE", 0.5)
     faulty.faults = [
@@ -226,9 +222,9 @@ def test_a_service_that_stays_busy_is_no_broken_clause(
     assert "429" in detail
 
 
-def test_a_call_that_ends_the_connection_is_broken(empty: Any, verify: Call) -> None:
+def test_a_call_that_ends_the_connection_is_broken(empty, verify):
     class Cutting(Relay):
-        def request(self, data: bytes, client: socket.socket) -> bytes | None:
+        def request(self, data, client):
             return None if b"GET /api/modhub/games " in data else data
 
     relay = Cutting(int(empty[0].rpartition(":")[2]))
@@ -238,7 +234,7 @@ def test_a_call_that_ends_the_connection_is_broken(empty: Any, verify: Call) -> 
     assert "the connection failed" in states["curated games have a name to show"]["detail"]
 
 
-def test_content_that_changes_meanwhile_is_no_fault(empty: Any, verify: Call) -> None:
+def test_content_that_changes_meanwhile_is_no_fault(empty, verify):
     url, faulty = empty
     wrong = iter([True])
     faulty.faults = [
@@ -249,7 +245,7 @@ def test_content_that_changes_meanwhile_is_no_fault(empty: Any, verify: Call) ->
     assert verify(0, url, "--part", "read")["clauses"]["C-LIST-1"] == "passed"
 
 
-def test_an_output_that_is_full(empty: Any) -> None:
+def test_an_output_that_is_full(empty):
     with Path("/dev/full").open("w") as full:
         done = subprocess.run([*COMMAND, "--json", empty[0]], stdout=full, stderr=subprocess.PIPE, check=False)
     assert done.returncode == VerifyExit.USAGE
@@ -257,12 +253,12 @@ def test_an_output_that_is_full(empty: Any) -> None:
     assert b"Traceback" not in done.stderr
 
 
-def make_check(run: Callable[[Run], None], part: Any = "own") -> ContractCheck:
+def make_check(run, part="own"):
     return ContractCheck(("C-OWN-1",), part, "core", False, run)
 
 
-def test_an_answer_of_another_shape_is_broken_and_ends_nothing(empty: Any) -> None:
-    def odd(_run: Run) -> None:
+def test_an_answer_of_another_shape_is_broken_and_ends_nothing(empty):
+    def odd(_run):
         raise KeyError("builds")
 
     result = try_check(Run(VerifiedService(empty[0]), frozenset({"core"})), make_check(odd))
@@ -270,13 +266,13 @@ def test_an_answer_of_another_shape_is_broken_and_ends_nothing(empty: Any) -> No
     assert "KeyError" in result.detail
 
 
-def test_a_body_without_end_is_refused(empty: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body_without_end_is_refused(empty, monkeypatch):
     monkeypatch.setattr(service_module, "_MOST_BYTES", 100)
     with VerifiedService(empty[0]) as service, pytest.raises(Broken, match="more than 100 bytes"):
         service.get("/Modhub")
 
 
-def test_output_is_safe_for_terminals(empty: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_output_is_safe_for_terminals(empty, monkeypatch):
     url, faulty = empty
     output = io.StringIO()
     monkeypatch.setattr(sys, "stdout", output)

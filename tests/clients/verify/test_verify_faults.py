@@ -1,11 +1,8 @@
 """A check turns red on a service that breaks what it is about: one of each kind, and drafts by every route."""
 
 import gzip
-from collections.abc import Callable
-from typing import Any
 
 import pytest
-from webob import Request, Response
 
 from modhub_client.verify import owner
 from modhub_client.verify.parts import CHECKS
@@ -25,7 +22,7 @@ from modhub_testing.broken_service import (
     when,
 )
 
-from .conftest import BY_KEY, BY_TRACES, Verified
+from .conftest import BY_KEY, BY_TRACES
 
 pytestmark = pytest.mark.long
 
@@ -37,53 +34,53 @@ NOBODY = "/api/modhub/9007199254740993"
 class Draft:
     """Remembers the mod that was created last, published or not, to show it where nobody may see it."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.guid = ""
         self.created = Fault("POST /api/modhub", after=self._learn)
 
-    def _learn(self, _request: Request, response: Response) -> None:
+    def _learn(self, _request, response):
         if response.status_int == 201:
             self.guid = response.json["guid"]
 
-    def leaks(self, call: str) -> list[Fault]:
+    def leaks(self, call):
         """Responses to those calls name it."""
         return [
             self.created,
             Fault(call, after=lambda _, response: setattr(response, "body", response.body + self.guid.encode())),
         ]
 
-    def changes(self) -> list[Fault]:
+    def changes(self):
         """It is a change."""
         change = document("GET .*/changes.*", lambda value: value["changes"].append({"guid": self.guid, "what": "x"}))
         return [self.created, change]
 
 
-def each_mod(change: Callable[[Any], object]) -> Fault:
+def each_mod(change):
     return document(at(LIST), lambda listed: [change(mod) for mod in listed["mods"]])
 
 
-def by_cookie(request: Any, response: Any) -> None:
+def by_cookie(request, response):
     if request.cookies and response.body:
         response.body = response.body + b" "
 
 
-def resurrected(content: bytes) -> bytes:
+def resurrected(content):
     """The snapshot with a mod that was deleted, whose GUID is that of the changes."""
     return gzip.compress(gzip.decompress(content) + b'{"guid": "%s"}\n' % UNKNOWN_GUID.encode())
 
 
-def long_deleted(page: Any) -> None:
+def long_deleted(page):
     for change in page["changes"]:
         if change["what"] == "deleted":
             change.update(guid=UNKNOWN_GUID, at="2020-01-01T00:00:00.000000Z")
 
 
-def has_header(name: str) -> Callable[[Request, Response], bool]:
+def has_header(name):
     return lambda request, _: name in request.headers
 
 
 MISSING = "a draft is missing to programs that follow"
-FAULTS: list[tuple[Any, ...]] = [
+FAULTS = [
     # What everybody reads
     ("a list has published mods only", each_mod(lambda mod: mod.update(published=False))),
     (
@@ -161,8 +158,6 @@ BY_NAME = {check.name: check for check in CHECKS}
 
 
 @pytest.mark.parametrize(("name", "faults"), [(name, faults) for name, *faults in FAULTS])
-def test_a_fault_turns_its_check_red(
-    verified: Verified, monkeypatch: pytest.MonkeyPatch, name: str, faults: list[Fault]
-) -> None:
+def test_a_fault_turns_its_check_red(verified, monkeypatch, name, faults):
     monkeypatch.setattr(owner, "CLEANING_SECONDS", 0.0)
     assert verified.find_broken(BY_NAME[name], faults)

@@ -1,33 +1,28 @@
 """The functional suite of the contract: every check passes on our service, and nothing of a run is left."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from modhub.admin import migrate
 from modhub.admin.program import run_command
 from modhub_client.verify import owner
 from modhub_client.verify.parts import CHECKS, find_features
-from modhub_client.verify.report import CheckState, VerifyReport
+from modhub_client.verify.report import CheckState
 from modhub_client.verify.run import RunCredentials
 from modhub_client.verify.service import VerifiedService
-from modhub_testing import Site, Start
-from modhub_testing.applications import Applications
 from modhub_testing.broken_service import Fault, receives_body, when
 
-from .conftest import APP, BOTH, BY_KEY, BY_TRACES, FEATURES, WIKI, Verified, verified_service
+from .conftest import APP, BOTH, BY_KEY, BY_TRACES, FEATURES, WIKI, verified_service
 
 BUILDS = ["builds are published and kept", "a section is put on top and taken back"]
 """The checks of the part publish that need ``--may-leave-traces``."""
 VOTE = r"PUT /api/modhub/\d+/vote"
 
 
-def not_passed(report: VerifyReport) -> dict[str, str]:
+def not_passed(report):
     return {result.check.name: result.detail for result in report.results if result.state is not CheckState.PASSED}
 
 
-def content(site: Site) -> dict[str, Any]:
+def content(site):
     """What everybody can read that a run might leave something in."""
     mods = site.get("/api/modhub?size=100").json["mods"]
     votes = {mod["id"]: site.get(f"/api/modhub/{mod['id']}/vote").json for mod in mods}
@@ -37,7 +32,7 @@ def content(site: Site) -> dict[str, Any]:
 
 
 @pytest.mark.postgres
-def test_every_check_passes_and_nothing_is_left(applications: Applications, dialect: str, tmp_path: Path) -> None:
+def test_every_check_passes_and_nothing_is_left(applications, dialect, tmp_path):
     # By their checks alone: C-FRONT-7, C-SYNC-20
     # C-PRO-2: nothing of a run stays visible, and reading changes nothing.
     # Proven by these checks alone: C-APP-5, C-APP-6, C-SYNC-15, C-SYNC-23, C-SYNC-24, C-WIKI-10.
@@ -57,24 +52,24 @@ def test_every_check_passes_and_nothing_is_left(applications: Applications, dial
         assert verified.site.get("/api/modhub/mine", headers=verified.bearer).json["mods"] == []
 
 
-def test_what_leaves_traces_is_not_tried_unasked(verified: Verified) -> None:
+def test_what_leaves_traces_is_not_tried_unasked(verified):
     checks = [check for check in CHECKS if check.name in {BY_TRACES, *BUILDS}]
     assert not_passed(verified.verify(checks, traces=False)).keys() == {BY_TRACES, *BUILDS}
 
 
 @pytest.mark.parametrize(("key", "missing"), [(APP, "Modhub:wiki"), (WIKI, "Modhub:app")])
-def test_what_the_key_may_not_is_skipped(verified: Verified, key: str, missing: str) -> None:
+def test_what_the_key_may_not_is_skipped(verified, key, missing):
     checks = [check for check in CHECKS if check.part == "publish"]
     problems = not_passed(verified.verify(checks, RunCredentials(machine_key=key)))
     assert set(problems.values()) == {f"the key has not the scope {missing}"}
     assert not any(check.name in problems for check in checks if "C-KEY-2" in check.clauses)
 
 
-def test_a_section_that_is_not_on_top_is_left_and_told(verified: Verified, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_section_that_is_not_on_top_is_left_and_told(verified, monkeypatch):
     monkeypatch.setattr(owner, "CLEANING_SECONDS", 0.0)
     address, headers = "/api/modhub/app/changelog", {"X-Api-Key": BOTH}
 
-    def release(_request: Any, response: Any) -> None:
+    def release(_request, response):
         if response.status_int == 201:
             verified.faulty.faults.clear()
             verified.site.post(address, b"A newer release", headers=headers, status=201)
@@ -88,7 +83,7 @@ def test_a_section_that_is_not_on_top_is_left_and_told(verified: Verified, monke
         verified.site.delete(address, headers=headers, status=200)
 
 
-def test_a_vote_is_put_back_or_told(verified: Verified, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_vote_is_put_back_or_told(verified, monkeypatch):
     monkeypatch.setattr(owner, "CLEANING_SECONDS", 0.0)
     checks = [check for check in CHECKS if check.name == BY_TRACES]
     verified.faulty.faults = [receives_body(VOTE, lambda sent: b"{}" if b'"value": 0' in sent else sent)]
@@ -104,13 +99,13 @@ def test_a_vote_is_put_back_or_told(verified: Verified, monkeypatch: pytest.Monk
 
 
 @pytest.mark.postgres
-def test_models_and_migrations_of_every_feature_agree(start: Start) -> None:
+def test_models_and_migrations_of_every_feature_agree(start):
     site = start(FEATURES)
     for package in site.declarations.migrations:
         assert migrate.schema_differences(site.databases, package) == [], package.package
 
 
-def test_features_are_those_of_the_description(verified: Verified) -> None:
+def test_features_are_those_of_the_description(verified):
     with VerifiedService(verified.url) as service:
         features = find_features(service)
     assert features - {"core"} == {feature.name for feature in verified.site.declarations.features}

@@ -6,6 +6,6 @@ from modhub_testing.form_browser import Browser
 
 
 @pytest.fixture(scope="session")
-def browse() -> type[Browser]:
+def browse():
     """``browse(caller)``: a browser without cookies."""
     return Browser

@@ -8,16 +8,13 @@ import re
 import runpy
 import secrets
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pyotp
 import pytest
 
-from modhub_testing.caller import CallerResponse
 from modhub_testing.service import SERVICE_SECRET
 
 pytestmark = pytest.mark.long
@@ -32,7 +29,7 @@ _WAY = re.compile(rb'href="([^"]*openid\.return_to[^"]*)"')
 
 
 @pytest.fixture(scope="module")
-def provider() -> Iterator[Any]:
+def provider():
     """A game platform."""
     made = PROVIDER["Provider"]()
     yield made
@@ -63,25 +60,25 @@ def service(services, kind, provider):
 class Journey:
     """Somebody who does everything that can be done with an account; keeps every secret on the way."""
 
-    def __init__(self, service: Any, browser: Any, provider: Any) -> None:
+    def __init__(self, service, browser, provider):
         self.service, self.browser, self.provider = service, browser, provider
         self.caller = service.caller()
-        self.hidden: dict[str, str] = {
+        self.hidden = {
             "deployment": SERVICE_SECRET,
             "machine key": MACHINE_KEY,
             "address key": ADDRESS_KEY,
         }
         self.hidden["mail password"] = MAIL_PASSWORD
-        self.refused: list[CallerResponse] = []
+        self.refused = []
         self.email = f"{secrets.token_hex(6)}@example.org"
         self.password = self.hide("password", f"correct horse {secrets.token_hex(8)}")
-        self.codes: list[str] = []
+        self.codes = []
 
-    def hide(self, name: str, secret: str) -> str:
+    def hide(self, name, secret):
         self.hidden[f"{name} {len(self.hidden)}"] = secret
         return secret
 
-    def call(self, status: int, path: str, body: dict[str, str] | None = None, **headers: str) -> Any:
+    def call(self, status, path, body=None, **headers):
         """A program's call."""
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         answer = self.caller.ask("GET" if body is None else "POST", path, body, sent)
@@ -93,10 +90,10 @@ class Journey:
             self.hide(name, document[name])
         return document
 
-    def login(self, status: int, **fields: str) -> Any:
+    def login(self, status, **fields):
         return self.call(status, "/api/auth/login", {"email": self.email, "password": self.password, **fields})
 
-    def submit(self, status: int, page: str, **fields: str) -> CallerResponse:
+    def submit(self, status, page, **fields):
         """A form of a page."""
         token = self.hide("form token", self.browser.form(f"{HOME}/{page}"))
         answer = self.browser.post(f"{HOME}/{page}", fields, token)
@@ -106,11 +103,11 @@ class Journey:
             self.refused.append(answer)
         return answer
 
-    def keep_cookie(self) -> None:
+    def keep_cookie(self):
         if self.browser.cookies.get("modhub"):
             self.hide("session cookie", self.browser.cookies["modhub"])
 
-    def mailed_link(self, purpose: str) -> str:
+    def mailed_link(self, purpose):
         """The secret of the newest link for ``purpose``, once its email has arrived."""
         deadline = time.monotonic() + 120
         known = set(self.hidden.values())
@@ -122,7 +119,7 @@ class Journey:
             time.sleep(0.05)
         raise AssertionError("no email")
 
-    def register_and_confirm(self) -> None:
+    def register_and_confirm(self):
         made = self.call(201, "/api/auth/register", {"email": self.email, "password": self.password, "client": "hud"})
         self.call(409, "/api/auth/register", {"email": self.email, "password": self.password})
         self.call(200, "/api/auth/me", Authorization=f"Bearer {made['accessToken']}")
@@ -132,14 +129,14 @@ class Journey:
         self.call(204, "/api/auth/logout", {"refreshToken": fresh["refreshToken"]})
         self.submit(200, f"confirm?token={self.mailed_link('confirm')}", password=self.password)
 
-    def sign_in(self) -> None:
+    def sign_in(self):
         self.login(401, password=self.hide("wrong password", secrets.token_hex(12)))
         self.call(400, "/api/auth/login", {"email": self.email, "password": self.password, "code": 5})
         self.login(200)
         self.submit(401, "login", email=self.email, password=self.hide("wrong password", secrets.token_hex(12)))
         self.submit(303, "login", email=self.email, password=self.password)
 
-    def enrol(self) -> None:
+    def enrol(self):
         match = _AUTHENTICATOR.search(self.browser.get(f"{HOME}/authenticator").body)
         secret = self.hide("authenticator", match[1].decode())
         generator, now = pyotp.TOTP(secret), int(time.time())
@@ -154,7 +151,7 @@ class Journey:
         self.login(200, code=self.hide("code", generator.at(now + 30)))
         self.login(200, code=self.codes.pop())
 
-    def reset(self) -> None:
+    def reset(self):
         self.call(204, "/api/auth/forgot", {"email": self.email})
         page = f"reset?token={self.mailed_link('reset')}"
         self.submit(400, page, password="short")
@@ -165,7 +162,7 @@ class Journey:
         self.refused.append(dead)
         self.submit(303, "login", email=self.email, password=self.password, code=self.codes.pop())
 
-    def platform(self) -> None:
+    def platform(self):
         """Link a platform's login, and sign in by it in the same browser, with a code."""
         way = _WAY.search(self.submit(200, "platform/steam/link", currentPassword=self.password).body)
         assert self.come_back(html.unescape(way[1].decode())).headers["Location"] == f"{HOME}?done=linked"
@@ -177,7 +174,7 @@ class Journey:
         assert self.browser.post(f"{HOME}/platform/steam", code, token).status == 303
         self.keep_cookie()
 
-    def come_back(self, way: str) -> CallerResponse:
+    def come_back(self, way):
         fields = self.provider.assertion(way)
         self.hide("assertion", fields["openid.sig"])
         target = urlsplit(fields["openid.return_to"])
@@ -188,7 +185,7 @@ class Journey:
         self.keep_cookie()
         return answer
 
-    def machines(self) -> None:
+    def machines(self):
         self.call(200, "/api/modhub/key", X_Api_Key=MACHINE_KEY)
         self.call(401, "/api/modhub/key", X_Api_Key=self.hide("wrong key", secrets.token_hex(32)))
         self.call(401, "/api/modhub/key", X_Api_Key=ADDRESS_KEY)
@@ -196,7 +193,7 @@ class Journey:
         self.call(401, "/api/modhub/storage/address", report, X_Api_Key=MACHINE_KEY)
         self.call(200, "/api/modhub/storage/address", report, X_Api_Key=ADDRESS_KEY)
 
-    def change(self) -> None:
+    def change(self):
         new = self.hide("password", f"changed horse {secrets.token_hex(8)}")
         self.submit(403, "password", currentPassword=new, password=new)
         self.submit(303, "password", currentPassword=self.password, password=new)
@@ -205,12 +202,12 @@ class Journey:
         assert expired.status == 400
         self.refused.append(expired)
 
-    def leave(self) -> None:
+    def leave(self):
         self.submit(303, "authenticator", currentPassword=self.password)
         self.submit(303, "delete", currentPassword=self.password)
         self.login(401)
 
-    def leaks(self, text: bytes) -> list[str]:
+    def leaks(self, text):
         """The names of the secrets that ``text`` holds; six digits are a code where they stand by themselves."""
         leaked = [name for name, secret in self.hidden.items() if len(secret) > 6 and secret.encode() in text]
         codes = {name: secret for name, secret in self.hidden.items() if len(secret) == 6}
@@ -218,7 +215,7 @@ class Journey:
         return leaked + [name for name, code in codes.items() if code.encode() in alone]
 
 
-def dump(service: Any) -> bytes:
+def dump(service):
     """Every row of every table, as text."""
     tables = "SELECT name FROM sqlite_master WHERE type = 'table'"
     if not service.url.startswith("sqlite"):
@@ -230,7 +227,7 @@ def dump(service: Any) -> bytes:
     return "\n".join(rows).encode()
 
 
-def raw_files(service: Any, request: pytest.FixtureRequest) -> Iterator[Path]:
+def raw_files(service, request):
     """The files of the database as they lie there, its write-ahead log with what was deleted among them."""
     if service.url.startswith("sqlite"):
         yield from service.folder.glob("modhub.sqlite*")

@@ -2,14 +2,12 @@
 
 import re
 import time
-from collections.abc import Iterator
-from typing import Any
 
 import pyotp
 import pytest
 
 from modhub_testing.caller import Caller
-from modhub_testing.service import PASSWORD, SERVICE_SECRET, Installation, Process
+from modhub_testing.service import PASSWORD, SERVICE_SECRET
 
 pytestmark = pytest.mark.long
 
@@ -25,13 +23,13 @@ _LINK = re.compile(r"/Modhub/account/(confirm\?token=[0-9a-f]{64})")
 
 
 @pytest.fixture
-def service(services: Any, kind: str) -> Iterator[Installation]:
-    made: Installation = services(kind, 0, schema="modhub_auth", settings={"modhub_auth.failures": "1000000"})
+def service(services, kind):
+    made = services(kind, 0, schema="modhub_auth", settings={"modhub_auth.failures": "1000000"})
     yield made
     made.stop()
 
 
-def start(service: Installation, secret: str) -> Process:
+def start(service, secret):
     service.environ["MODHUB_SECRET"] = secret
     return service.start()
 
@@ -39,26 +37,26 @@ def start(service: Installation, secret: str) -> Process:
 class Person:
     """Somebody whose every second request goes to the other process."""
 
-    def __init__(self, service: Installation, browse: Any, name: str, here: Caller, there: Caller) -> None:
+    def __init__(self, service, browse, name, here, there):
         self.email = f"{name}@example.org"
         self.service, self.here, self.there = service, here, there
         self.browser, self.key = browse(here), ""
         self.session = here.need(201, "POST", "/api/auth/register", self.credentials())
 
-    def credentials(self, **more: str) -> dict[str, str]:
+    def credentials(self, **more):
         return {"email": self.email, "password": PASSWORD, **more}
 
-    def at(self, caller: Caller) -> None:
+    def at(self, caller):
         """The browser's requests go there from now on."""
         self.browser.caller = caller
 
-    def use_tokens(self) -> None:
+    def use_tokens(self):
         bearer = {"Authorization": f"Bearer {self.session['accessToken']}"}
         assert self.there.ask("GET", "/api/auth/me", headers=bearer).status == 200
         refresh = {"refreshToken": self.session["refreshToken"]}
         assert self.there.ask("POST", "/api/auth/refresh", refresh).status == 200
 
-    def use_pages(self) -> None:
+    def use_pages(self):
         """The form comes from one process and goes to the other."""
         self.at(self.here)
         token = self.browser.form(f"{HOME}/login")
@@ -67,7 +65,7 @@ class Person:
         self.at(self.here)
         assert self.browser.get(HOME).status == 200
 
-    def use_email(self) -> None:
+    def use_email(self):
         """Either process may send it."""
         deadline = time.monotonic() + 60
         while not (link := self.link()):
@@ -77,14 +75,14 @@ class Person:
         token = self.browser.form(f"{HOME}/{link}")
         assert self.browser.post(f"{HOME}/{link}", {}, token).status == 200
 
-    def link(self) -> str:
+    def link(self):
         for path in (self.service.folder / "mail").glob("*.eml"):
             text = path.read_text()
             if f"To: {self.email}" in text and (link := _LINK.search(text)):
                 return link[1]
         return ""
 
-    def use_authenticator(self) -> None:
+    def use_authenticator(self):
         self.at(self.here)
         page = self.browser.get(f"{HOME}/authenticator")
         key, period = _KEY.search(page.body), _PERIOD.search(page.body)
@@ -99,7 +97,7 @@ class Person:
         code = {"code": generator.at(moment + 30)}
         self.here.need(200, "POST", "/api/auth/login", self.credentials(**code))
 
-    def use_common_password(self) -> None:
+    def use_common_password(self):
         """The process that warned of it is not the one that accepts it."""
         self.browser.cookies.clear()
         self.at(self.here)
@@ -112,9 +110,7 @@ class Person:
         assert self.browser.post(f"{HOME}/register", fields, token).status == 303
 
 
-def test_at_each_step_of_the_documented_change_the_processes_understand_each_other(
-    service: Installation, browse: Any
-) -> None:
+def test_at_each_step_of_the_documented_change_the_processes_understand_each_other(service, browse):
     # C-TOK-4
     running = [start(service, OLD_ONLY), start(service, OLD_ONLY)]
     early = service.register("early")
