@@ -3,7 +3,10 @@
 from xml.etree import ElementTree
 
 import pytest
+from bs4 import BeautifulSoup
+from pyramid.scripting import prepare
 
+from modhub.plugins.services import IModCards
 from modhub_testing.mods import (
     OWNER,
     hide_mod,
@@ -109,3 +112,12 @@ def test_a_list_says_each_version_once_and_the_newest_first(site):
     site.as_account(OWNER).put_json(mod_address(mod, "changelog", note["id"]), {"text": "<p>Two</p>"})
     again = site.get("/Modhub/feed.json").json["items"]
     assert [item["id"] for item in again] == [item["id"] for item in items]
+
+
+def test_a_feature_shows_cards_in_its_own_order(site):
+    one, two, three = (published_mod(site, title=title) for title in ("One", "Two", "Three"))
+    draft = new_mod(site, title="Draft")
+    with prepare(registry=site.registry) as environ:
+        ids = [two["id"], draft["id"], three["id"], one["id"]]
+        cards = site.find_service(IModCards).get_cards(environ["request"], ids)
+    assert [link.text for link in BeautifulSoup(cards, "html.parser").select(".card h3 a")] == ["Two", "Three", "One"]
