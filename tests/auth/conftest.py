@@ -4,7 +4,6 @@ import email.policy
 import re
 import socketserver
 import threading
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
@@ -14,16 +13,12 @@ import pytest
 from modhub.admin.program import Admin, build_admin_parser
 from modhub.base.settings import boolean, positive
 from modhub_auth.container import AuthServices
-from modhub_testing import Site
 from modhub_testing.pages import new_visitor
 from modhub_testing.service import free_port
 from tests.people import cheap_hashes, text_of
 from tests.races import at_once
 
 from .openid_provider import Provider
-
-Auth = Callable[..., "Site"]
-
 
 READ_AT_EACH_CALL = {
     "modhub_auth__failures": positive,

@@ -24,7 +24,6 @@ pytestmark = pytest.mark.slow
 
 HOME = "/Modhub/account"
 NEW = "ada.new@example.org"
-Person = dict[str, str]
 
 
 def registered(app, person):
@@ -182,7 +181,7 @@ def test_races_have_one_winner(app, person, mail):
     others = [{**person, "email": f"person{number}@example.org"} for number in range(3)]
     browsers = [registered(app, other) for other in others]
     pages = [browser.get(link_for(browser, other, mail)) for browser, other in zip(browsers, others, strict=True)]
-    answers = at_once([lambda page=page: send(page, "*").status_int for page in pages])  # type: ignore[misc]
+    answers = at_once([lambda page=page: send(page, "*").status_int for page in pages])
     assert sorted(answers) == [303, 409, 409]
     assert sorted(subject for subject, _ in subjects(app)).count(NEW) == 1
 

@@ -1,19 +1,14 @@
 """``modhub-admin alarm``: an email to the operator when a unit has failed."""
 
-from collections.abc import Callable
-
 import pytest
 from sqlalchemy import select
 
 from modhub.admin.program import Admin, build_admin_parser
 from modhub.base.settings import StartRefused
 from modhub_auth.models import OutgoingEmail
-from modhub_testing import Site
 from tests.people import read
 
 pytestmark = pytest.mark.slow
-
-Auth = Callable[..., Site]
 
 
 def alarm(app, *words):

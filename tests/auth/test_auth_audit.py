@@ -8,8 +8,6 @@ from modhub.audit.models import AuditEntry
 
 pytestmark = pytest.mark.slow
 
-Person = dict[str, str]
-
 
 def entries(app):
     with app.databases.readonly_session() as session:

@@ -2,7 +2,6 @@
 
 import io
 import json
-from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -17,8 +16,6 @@ from modhub_testing.mods import insert_mods
 from tests.people import register, write
 
 pytestmark = pytest.mark.slow
-
-Run = Callable[..., tuple[int, str]]
 
 
 def lines_of(ended):

@@ -24,7 +24,6 @@ pytestmark = pytest.mark.slow
 HOME = "/Modhub/account"
 BLOCKED = {"error": "account_blocked", "message": "The operator of this service has blocked this account."}
 ABSENT = 987654321
-Person = dict[str, str]
 
 
 def set_blocked(app, account_id, *, blocked=True):

@@ -14,7 +14,6 @@ from .conftest import send
 
 pytestmark = pytest.mark.slow
 
-Person = dict[str, str]
 HOME = "/Modhub/account"
 LOGIN = f"{HOME}/login"
 

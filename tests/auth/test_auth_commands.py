@@ -16,8 +16,6 @@ from tests.people import read, register, write
 
 from .conftest import bearer
 
-Person = dict[str, str]
-
 
 def send_due(app):
     """What the worker does."""

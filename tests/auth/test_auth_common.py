@@ -12,7 +12,6 @@ OTHER = "1q2w3e4r5t"
 GOOD = "correct horse battery"
 WARNED = "of the first passwords that attackers try. Choose another one, or enter it again to keep it."
 REFUSED = "of the first passwords that attackers try. Choose another one."
-Person = dict[str, str]
 
 SETTINGS = {"modhub.base_url": "https://mods.example.org:8443", "modhub.site_name": "Overlay Depot"}
 WORDS = guessable_words(SETTINGS, "ada.lovelace@mail.example", "Countess Ada")

@@ -26,7 +26,6 @@ from .conftest import register, send
 pytestmark = pytest.mark.slow
 
 HOME = "/Modhub/account"
-Person = dict[str, str]
 THEIRS = "the password of the victim"
 
 

@@ -8,8 +8,6 @@ from modhub_auth.models import OutgoingEmail
 
 pytestmark = pytest.mark.slow
 
-Person = dict[str, str]
-
 
 def recipients(app):
     with app.databases.readonly_session() as session:

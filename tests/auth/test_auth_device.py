@@ -38,7 +38,6 @@ PASSWORD = "correct horse battery"
 LABEL = "Overlay of Ada"
 CONTENDERS = 8
 race = pytest.mark.usefixtures("patience")
-Person = dict[str, str]
 
 
 def post(app, path, body, **environ):
@@ -494,7 +493,7 @@ def test_a_poll_waits_for_a_block_that_is_being_written(app, person):
     post(app, "register", person)
     codes = allowed(app)
     locking, lock = Event(), device_codes.lock_account
-    device_codes.lock_account = lambda *arguments: locking.set() or lock(*arguments)  # type: ignore[assignment]
+    device_codes.lock_account = lambda *arguments: locking.set() or lock(*arguments)
     try:
         with ThreadPoolExecutor(1) as pool, app.databases.write_session() as session:
             with session.begin():

@@ -21,8 +21,6 @@ from tests.people import read, text_of, write
 
 pytestmark = pytest.mark.slow
 
-Person = dict[str, str]
-
 
 def outgoing(app):
     return read(app, select(OutgoingEmail).order_by(OutgoingEmail.id))

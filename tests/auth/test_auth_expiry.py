@@ -12,7 +12,6 @@ from modhub_testing.workers import run_worker
 
 pytestmark = pytest.mark.slow
 
-Person = dict[str, str]
 HOME = "/Modhub/account"
 
 

@@ -17,8 +17,6 @@ from tests.people import write
 
 pytestmark = pytest.mark.slow
 
-Person = dict[str, str]
-
 
 def code_of(secret, drift=0):
     return pyotp.TOTP(secret).generate_otp(int(totp.now().timestamp()) // 30 + drift)

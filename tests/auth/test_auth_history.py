@@ -10,7 +10,6 @@ from .conftest import send
 
 pytestmark = pytest.mark.slow
 
-Person = dict[str, str]
 HOME = "/Modhub/account"
 OTHER = {"email": "grace@example.org", "password": "staple battery horse"}
 PAGE = f"{HOME}/history"

@@ -20,7 +20,6 @@ from .conftest import send
 
 pytestmark = pytest.mark.slow
 
-Person = dict[str, str]
 WRONG = {"email": "ada@example.org", "password": "wrong horse battery"}
 
 

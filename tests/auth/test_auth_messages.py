@@ -14,7 +14,6 @@ from modhub_auth.tokens import SecretBox
 HERE = Path(modhub_auth.__file__).parent
 HOME = "/Modhub/account"
 GERMAN = {"Accept-Language": "de"}
-Person = dict[str, str]
 
 
 WITHOUT_LINK = {"taken", "account deleted", "email changed", "offer accepted", "offer declined", "offer withdrawn"}

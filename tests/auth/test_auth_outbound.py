@@ -2,7 +2,6 @@
 
 import socket
 import threading
-from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
 
@@ -20,7 +19,6 @@ pytestmark = pytest.mark.slow
 
 WAIT = 30
 STEAM = "/Modhub/account/platform/steam"
-Talk = Callable[[socket.socket, threading.Event], None]
 
 
 @pytest.fixture

@@ -20,7 +20,6 @@ from .conftest import bearer, register, send
 
 pytestmark = pytest.mark.slow
 
-Person = dict[str, str]
 HOME = "/Modhub/account"
 
 

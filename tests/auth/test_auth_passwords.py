@@ -59,7 +59,7 @@ def test_nobody_is_verified_with_the_same_parameters():
             seen.append(known)
             return verify(known, password)
 
-    passwords._hasher = Spy()  # type: ignore[assignment]
+    passwords._hasher = Spy()
     passwords.verify(None, "whatever it is")
     assert not passwords.verify("not a hash", "whatever it is")
     del seen[1]
@@ -181,7 +181,7 @@ def test_without_memory_a_right_password_is_not_a_wrong_one():
         def verify(self, _known, _password):
             raise VerificationError(error_to_str(-22))
 
-    passwords._hasher = Poor()  # type: ignore[assignment]
+    passwords._hasher = Poor()
     assert refused(lambda: passwords.hash("correct horse")).code == "busy"
     assert refused(lambda: passwords.verify("any", "correct horse")).code == "busy"
 

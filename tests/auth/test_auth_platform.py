@@ -25,7 +25,6 @@ from .openid_provider import SIGNED, SUBJECT
 
 HOME = "/Modhub/account"
 STEAM = f"{HOME}/platform/steam"
-Person = dict[str, str]
 
 
 @pytest.fixture

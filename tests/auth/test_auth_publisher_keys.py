@@ -18,7 +18,6 @@ from .conftest import bearer, register, seen
 
 pytestmark = pytest.mark.slow
 
-Person = dict[str, str]
 SESSION = {"accessToken", "expiresInSeconds", "accountId", "displayName"}
 
 

@@ -25,7 +25,6 @@ pytestmark = [pytest.mark.process, pytest.mark.postgres, pytest.mark.usefixtures
 
 CONTENDERS = 8
 WAIT = 120
-Person = dict[str, str]
 
 
 def post(app, path, body):
@@ -113,7 +112,7 @@ def test_who_comes_while_a_reset_is_being_written_waits_for_it(app, person, path
     [login] = read(own, select(Login))
     locking = Event()
     lock = services.lock_account
-    services.lock_account = lambda *arguments: locking.set() or lock(*arguments)  # type: ignore[assignment]
+    services.lock_account = lambda *arguments: locking.set() or lock(*arguments)
     try:
         with ThreadPoolExecutor(1) as pool, own.databases.write_session() as session:
             with session.begin():

@@ -15,7 +15,6 @@ from tests.people import read, write
 from .conftest import seen
 
 SESSION = {"accessToken", "expiresInSeconds", "refreshToken", "accountId", "displayName"}
-Person = dict[str, str]
 
 
 def me(app, token, status=200):

@@ -15,7 +15,6 @@ OWN = (
     "platform/steam/link",
     "device",
 )
-Person = dict[str, str]
 
 
 def token_of(app):

@@ -12,8 +12,6 @@ from .conftest import send
 
 pytestmark = pytest.mark.slow
 
-Person = dict[str, str]
-
 
 def test_events_are_written_down_and_nothing_secret_is(auth, person, mail, caplog):
     # C-SET-5

@@ -15,7 +15,6 @@ from .conftest import send
 
 pytestmark = pytest.mark.slow
 
-Person = dict[str, str]
 HOME = "/Modhub/account"
 
 

@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 import threading
-from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from bleach._vendor import html5lib
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from modhub_testing.service import Installation, free_port
 
@@ -134,9 +133,6 @@ def page(browser, service):
         yield opened
 
 
-Visit = Callable[..., Page]
-
-
 @pytest.fixture
 def visit(browser, gallery):
     """`visit(account=7, java_script_enabled=False, ...)`: a page of the gallery in a profile of its own."""
@@ -149,9 +145,6 @@ def visit(browser, gallery):
             return opened
 
         yield begin
-
-
-Picture = Callable[[Page, str], None]
 
 
 @pytest.fixture
@@ -167,7 +160,6 @@ def picture(request):
     return take
 
 
-Look = Callable[[Page, str], None]
 MISPLACED = ", ".join(
     [
         ":is(h1, h2, h3, h4, h5, h6) [role]",

@@ -1,10 +1,6 @@
 """What scripts add to pages that work without them."""
 
-from collections.abc import Callable
-
-from playwright.sync_api import Page, expect
-
-Visit = Callable[..., Page]
+from playwright.sync_api import expect
 
 
 def test_the_list_follows_what_is_typed_and_the_address_follows_the_list(visit):

@@ -1,13 +1,9 @@
 """The front in a real browser: on a phone, on the widest screens, on a slow machine."""
 
-from collections.abc import Callable
-
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 MIRA = 900_000_001
-Visit = Callable[..., Page]
-Look = Callable[[Page, str], None]
 PHONE = {"width": 360, "height": 740}
 SHIFTS = """() => new Promise((done) => {
     let sum = 0;

@@ -1,11 +1,8 @@
 """Mods are found by their titles while typing, in the fields of the workshop that name mods."""
 
-from collections.abc import Callable
-
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 MIRA = 900_000_001
-Visit = Callable[..., Page]
 
 
 def choose(page, field, typed):

@@ -1,13 +1,9 @@
 """Pages of authors, narrow and wide, light and dark: accessible, no sideways scrolling, valid markup. And of phones."""
 
-from collections.abc import Callable
-
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 MIRA = 900_000_001
-Visit = Callable[..., Page]
-Look = Callable[[Page, str], None]
 PAGES = {
     "mod-with-everything": "/Modhub/8",
     "search": "/Modhub?q=overlay&game=starfall+rally&sort=top&size=1",

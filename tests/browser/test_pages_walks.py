@@ -1,14 +1,12 @@
 """Visitors, authors and voters use the pages in a real browser: with and without scripts, by mouse and keyboard."""
 
 import re
-from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 MIRA = 900_000_001
 HOSTILE = '"><script>document.title="ran"</script><img src=x onerror="document.title=\'ran\'">'
-Visit = Callable[..., Page]
 scripts = pytest.mark.parametrize("java_script_enabled", [True, False], ids=["scripts", "no scripts"])
 
 

@@ -8,12 +8,11 @@ difference as somebody who hears the page.
 import difflib
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from modhub_testing.caller import Caller
 from modhub_testing.service import features_of
@@ -52,7 +51,6 @@ LARGE = {"front": "/Modhub", "doc": "/Modhub/doc", "wiki-page": "/Modhub/Wiki/mo
 """Judged, but without a snapshot: too long to be read."""
 FORMS = {"data": "/Modhub/account/data", "profile": "/Modhub/profile", "details": "/Modhub/mine/{draft}?part=details"}
 """Judged alone: most of them are fields."""
-Look = Callable[[Page, str], None]
 MONTH = "(January|February|March|April|May|June|July|August|September|October|November|December)"
 # What is another in each run, or with the day of the run.
 CHANGING = (

@@ -1,14 +1,11 @@
 """What a returning visitor sees: badges on browse."""
 
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-Visit = Callable[..., Page]
-Look = Callable[[Page, str], None]
 SHIFTS = """() => new Promise((done) => {
     let sum = 0;
     new PerformanceObserver((list) => { for (const one of list.getEntries()) sum += one.value; })

@@ -1,13 +1,10 @@
 """Nothing typed or chosen in the workshop is lost when a session or connection ends."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-Visit = Callable[..., Page]
-Look = Callable[[Page, str], None]
 AUTHOR = 61
 PNG = {"name": "one.png", "mimeType": "image/png", "buffer": b"\x89PNG\r\n\x1a\n" + bytes(2000)}
 scripts = pytest.mark.parametrize("java_script_enabled", [True, False], ids=["scripts", "forms"])

@@ -218,7 +218,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def answer(self):
-        fake = self.server.fake  # type: ignore[attr-defined]
+        fake = self.server.fake
         if not self.path.startswith("/api/modhub/advisories"):
             fake.asked.append((f"{self.command} {self.path}", dict(self.headers)))
         body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
@@ -285,11 +285,11 @@ def fake(monkeypatch):
     """A stand-in service without mods; waiting between attempts is short."""
     monkeypatch.setattr(service, "FIRST_WAIT", 0.001)
     with _Server(("127.0.0.1", 0), _Handler) as server:
-        server.fake = FakeService(server.server_port)  # type: ignore[attr-defined]
+        server.fake = FakeService(server.server_port)
         thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
         try:
-            yield server.fake  # type: ignore[attr-defined]
+            yield server.fake
         finally:
             server.shutdown()
             thread.join()

@@ -3,7 +3,6 @@
 import importlib
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ from modhub_testing import TEST_SECRET
 from modhub_testing.mods import OWNER
 from modhub_testing.pages import new_visitor
 
-Run = Callable[..., tuple[int, str]]
 GUIDE = Path(__file__).parents[2] / "docs" / "writing-a-feature.md"
 FILES = re.compile(r"(?s)```(?:python\n# |po\n# |toml\n# |jinja\n\{# )([\w/.]+)(?: #\})?\n(.*?)```")
 

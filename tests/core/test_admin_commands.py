@@ -6,7 +6,6 @@ import json
 import logging
 import re
 import shlex
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -84,7 +83,6 @@ REHEARSED_ELSEWHERE = {
 LISTED_ELSEWHERE = {"advisory list", "moderator list", "scan list"}
 """In tests/moderation, which have what they list."""
 ADA = {"email": "ada@example.org", "password": "correct horse battery"}
-Run = Callable[..., tuple[int, str]]
 
 
 def production_includes():

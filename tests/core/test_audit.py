@@ -1,7 +1,6 @@
 """The audit trail: what is recorded, found and erased."""
 
 import json
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from types import SimpleNamespace
@@ -22,9 +21,6 @@ from modhub_testing.mods import mod_address, new_mod, notes_of_mod, published_mo
 from modhub_testing.workers import run_worker
 
 pytestmark = pytest.mark.slow
-
-Command = Callable[..., tuple[int, str]]
-Deed = tuple[str, str, str]
 
 
 @pytest.fixture

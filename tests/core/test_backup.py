@@ -4,7 +4,6 @@ import errno
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
@@ -39,7 +38,6 @@ FEATURES = (
     "modhub_sync modhub_downloads modhub_profiles modhub_tags modhub_moderation"
 )
 TEXT = 'Zeile 1\nZeile 2\t"«Ü» 🎮'
-NewUrl = Callable[[str], str]
 
 
 @pytest.fixture

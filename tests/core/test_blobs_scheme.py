@@ -40,7 +40,7 @@ class MemoryFeature:
 @pytest.fixture
 def feature(monkeypatch, tmp_path):
     module, made = ModuleType(FEATURE), MemoryFeature(tmp_path / "memory")
-    module.includeme = made.includeme  # type: ignore[attr-defined]
+    module.includeme = made.includeme
     monkeypatch.setitem(sys.modules, FEATURE, module)
     return made
 

@@ -5,7 +5,6 @@ import io
 import json
 import logging
 import uuid
-from collections.abc import Callable
 
 import pytest
 
@@ -16,8 +15,6 @@ from modhub.plugins.services import ISnapshots
 from modhub_testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
 
 pytestmark = pytest.mark.slow
-
-Run = Callable[..., tuple[int, list[str]]]
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import json
 import logging
 import os
 import subprocess
-from collections.abc import Callable
 from errno import ENOSPC
 from pathlib import Path
 
@@ -26,7 +25,6 @@ from modhub_testing.service import script
 pytestmark = pytest.mark.slow
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
-Run = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture

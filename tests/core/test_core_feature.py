@@ -157,7 +157,7 @@ def test_two_features_that_claim_one_name_conflict(claim, monkeypatch, tmp_path,
             config.include("modhub")
             CLAIMS[claim](config)
 
-        module.includeme = include  # type: ignore[attr-defined]
+        module.includeme = include
         monkeypatch.setitem(sys.modules, name, module)
     settings = {"sqlalchemy.url": f"sqlite:///{tmp_path}/x.sqlite", "modhub.secret": TEST_SECRET}
     with pytest.raises(ConfigurationConflictError) as conflict:
@@ -167,7 +167,7 @@ def test_two_features_that_claim_one_name_conflict(claim, monkeypatch, tmp_path,
 
 def feature_module(monkeypatch, name, includeme):
     module = types.ModuleType(name)
-    module.includeme = includeme  # type: ignore[attr-defined]
+    module.includeme = includeme
     monkeypatch.setitem(sys.modules, name, module)
 
 

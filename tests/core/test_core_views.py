@@ -68,7 +68,7 @@ def test_a_view_whose_author_forgot_is_closed(start, monkeypatch):
         config.add_view(lambda *_: {"secret": 1}, context=ICatalogue, name="forgotten", is_api=True, renderer="json")
 
     module = types.ModuleType("forgetful_feature")
-    module.includeme = forgetful  # type: ignore[attr-defined]
+    module.includeme = forgetful
     monkeypatch.setitem(sys.modules, "forgetful_feature", module)
     site = start("modhub_testing.accounts forgetful_feature", url=start().registry.settings["sqlalchemy.url"])
     for caller in (site, site.as_account(7)):

@@ -28,7 +28,6 @@ pytestmark = pytest.mark.slow
 
 LABELS = ["database", "storage", "secrets", "proxy", "workers", "backup", "features"]
 SERVER = "[server:main]\nuse = egg:modhub#server\n"
-Lines = dict[str, list[str]]
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from modhub_testing.mods import mod_address, published_mod
 
 
 def line(name, message, *arguments, exc_info=None):
-    record = logging.LogRecord(name, logging.WARNING, __file__, 1, message, arguments, exc_info)  # type: ignore[arg-type]
+    record = logging.LogRecord(name, logging.WARNING, __file__, 1, message, arguments, exc_info)
     return JsonLineFormatter().format(record)
 
 

@@ -78,7 +78,7 @@ class Listener:
 @pytest.fixture
 def listener(monkeypatch):
     module, made = ModuleType(FEATURE), Listener()
-    module.includeme = made.includeme  # type: ignore[attr-defined]
+    module.includeme = made.includeme
     monkeypatch.setitem(sys.modules, FEATURE, module)
     return made
 

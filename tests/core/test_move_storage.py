@@ -1,7 +1,5 @@
 """``modhub-admin move-storage``: every file, whole, while the service runs; and again after a kill."""
 
-from collections.abc import Callable
-
 import pytest
 
 import modhub
@@ -11,8 +9,6 @@ from modhub_testing import stored_files
 from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
 
 pytestmark = pytest.mark.slow
-
-Run = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture
@@ -92,7 +88,7 @@ def test_what_is_uploaded_and_deleted_meanwhile_is_right(site, tmp_path):
             maintenance.sweep(site.databases, source, 0)
         return open_blob(key, size, sha256)
 
-    source.open = open_slowly  # type: ignore[method-assign]
+    source.open = open_slowly
     result = moving.copy_store(site.databases, source, target, lambda _: None)
     assert result.damaged == []
     with site.databases.readonly_session() as session:

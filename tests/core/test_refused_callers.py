@@ -21,7 +21,6 @@ FEATURES = (
 )
 LOCK_SECONDS = 1
 PAGE_REFUSALS = {303, 401, 403, 404}
-Call = tuple[str, str]
 
 on_sqlite = pytest.mark.parametrize("dialect", ["sqlite"])  # it has one lock for all
 

@@ -204,7 +204,7 @@ def test_a_view_with_a_permission_cannot_be_cached(start, monkeypatch):
         config.add_view(lambda *_: None, context=IApi, name="hello", **options)
 
     module = ModuleType("cached_feature")
-    module.includeme = includeme  # type: ignore[attr-defined]
+    module.includeme = includeme
     monkeypatch.setitem(sys.modules, "cached_feature", module)
     with pytest.raises(ConfigurationExecutionError, match="only for views with the permission OPEN"):
         start("modhub_testing.accounts cached_feature", fresh=True)

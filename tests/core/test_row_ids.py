@@ -17,7 +17,7 @@ GENERATION = Generation.__table__
 
 def next_id(connection, **values):
     row = {"key": new_key(), "size": 0, "sha256": "", "created_at": now(), **values}
-    return int(connection.execute(insert(FILES).values(row)).inserted_primary_key[0])  # type: ignore[index]
+    return int(connection.execute(insert(FILES).values(row)).inserted_primary_key[0])
 
 
 @pytest.mark.parametrize("rows", [0, 3])
@@ -44,4 +44,4 @@ def test_a_row_with_a_number_above_the_sequence_counts(site):
 def test_tables_that_are_not_numbered_are_left_alone(site):
     with site.databases.write_engine.begin() as connection:
         skip_ids(connection, GENERATION)
-        assert last_used_id(connection, Generation.__table__) is None  # type: ignore[arg-type]
+        assert last_used_id(connection, Generation.__table__) is None

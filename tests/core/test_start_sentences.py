@@ -146,7 +146,7 @@ def test_a_start_says_what_is_wrong(good, mistake, monkeypatch):
         config.add_feature(FEATURE, "Reports", requires=("modhub_auth",))
 
     feature = types.ModuleType(FEATURE)
-    feature.includeme = includeme  # type: ignore[attr-defined]
+    feature.includeme = includeme
     monkeypatch.setitem(sys.modules, FEATURE, feature)
     message = refusal(good | MISTAKES[mistake])
     assert is_said(message, SENTENCES[mistake]), message

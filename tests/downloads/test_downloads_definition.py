@@ -1,7 +1,6 @@
 """What counts as a download: the definition on the page, case by case."""
 
 import threading
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from .conftest import FEATURES
 
 pytestmark = pytest.mark.postgres
 
-Counts = Callable[[dict[str, int]], dict[str, int]]
 CASES = {
     # headers, status, downloads
     "whole": ({}, 200, 1),

@@ -4,7 +4,6 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
 from contextlib import contextmanager
 from functools import partial
 
@@ -20,7 +19,6 @@ WRITERS = 3
 BURNT_IDS = 40
 """PostgreSQL logs sequences 32 numbers ahead: a standby that lost fewer gives none of them out again."""
 PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
-Serve = Callable[..., Installation]
 
 
 @pytest.fixture

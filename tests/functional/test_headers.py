@@ -158,7 +158,7 @@ def failing_feature(monkeypatch):
             config.add_view(view, name=name, context=IRoot, is_api=False, request_method="GET", permission=OPEN)
         config.add_subscriber(_fail_at, NewResponse)
 
-    feature.includeme = includeme  # type: ignore[attr-defined]
+    feature.includeme = includeme
     monkeypatch.setitem(sys.modules, feature.__name__, feature)
     return feature.__name__
 

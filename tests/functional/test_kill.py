@@ -161,7 +161,7 @@ class Relay:
         self.service = service
         self.current = service.processes[-1]
         self.spare = service.launch()
-        self.service.caller = self.caller  # type: ignore[method-assign]
+        self.service.caller = self.caller
 
     def caller(self, token=""):
         return Caller([self.current.port], token)

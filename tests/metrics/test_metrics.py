@@ -22,8 +22,6 @@ PROXIES = [
     {"Via": "1.1 proxy"},
 ]
 
-Answer = tuple[int, str | None, bytes]
-
 
 @pytest.fixture
 def site(start):

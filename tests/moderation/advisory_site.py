@@ -34,5 +34,5 @@ def signed_in(site, name="Ada"):
     token = site.post_json("/api/auth/register", sent, status=201).json["accessToken"]
     owner = site.as_account(0)
     owner.extra_environ["HTTP_AUTHORIZATION"] = f"Bearer {token}"
-    owner.as_account = lambda *_, **__: owner  # type: ignore[method-assign]
+    owner.as_account = lambda *_, **__: owner
     return owner

@@ -1,6 +1,5 @@
 """Quotas: how many mods, bytes and uploads an hour an account may have (C-QUO)."""
 
-from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 
@@ -14,7 +13,6 @@ from modhub.db import now
 from modhub_auth.models import Account
 from modhub_moderation import quotas
 from modhub_moderation.quotas import CountedUpload
-from modhub_testing import Site
 from modhub_testing.pages import form_at, make_mod_by_form, new_visitor, send_file_by_form
 from tests.people import cheap_hashes, delete_person, write
 from tests.races import at_once
@@ -25,7 +23,6 @@ CALLERS = 6
 PERSON = {"email": "ada@example.org", "password": "correct horse battery"}
 OTHER = {"email": "bob@example.org", "password": "correct horse battery"}
 PNG = b"\x89PNG\r\n\x1a\n"
-Begin = Callable[..., Site]
 
 
 @pytest.fixture

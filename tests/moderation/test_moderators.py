@@ -1,7 +1,6 @@
 """Who is a moderator, and what everybody else sees of their pages."""
 
 import json
-from collections.abc import Callable
 
 import pytest
 from sqlalchemy import delete
@@ -19,7 +18,6 @@ from .conftest import begin
 
 pytestmark = pytest.mark.slow
 DESK = "/Modhub/moderation"
-Run = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-from collections.abc import Callable
 
 import pytest
 from PIL import Image
@@ -16,7 +15,6 @@ from modhub.plugins.events import AccountDeleted
 from modhub_moderation.scanning.clamd import EICAR
 from modhub_moderation.scanning.inspection import MOST_AT_ONCE, Scanning
 from modhub_moderation.scanning.services import ScanHit, WaitingFile
-from modhub_testing import Site
 from modhub_testing.clamd import RULE, FakeClamd
 from modhub_testing.mods import hide_mod, restore_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor, workshop_form
@@ -44,9 +42,6 @@ def clamd(listening):
     listening.start()
     listening.reply = None
     listening.streams.clear()
-
-
-Begin = Callable[..., Site]
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ import sys
 import sysconfig
 import tomllib
 import venv
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from zipfile import ZipFile
@@ -114,10 +113,6 @@ class Environment:
         ini = self.write_ini()
         self.run(str(self.bin / "modhub-admin"), "-c", str(ini), "migrate")
         return [int(line) for line in self.python(SERVE, str(ini), *addresses).split()]
-
-
-Wheel = Callable[[str], Path]
-Environments = Callable[[str], Environment]
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from typing import Any, cast
 
 import modhub
 from modhub.admin.program import build_admin_parser
@@ -30,7 +29,7 @@ def admin_commands(tmp_path):
     config = modhub.configure(settings)
     (commands,) = [action.choices for action in build_admin_parser(config)._actions if action.dest == "command"]
     find_service(config.registry, Databases).dispose()
-    return cast("dict[str, Any]", commands)
+    return commands
 
 
 def test_every_command_is_documented(tmp_path):

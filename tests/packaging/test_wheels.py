@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import tarfile
 import zipfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from email.parser import HeaderParser
 from pathlib import Path
@@ -33,8 +32,6 @@ SAFELY = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # Python
 COMMITTED = 1_750_000_000
 """When the commit was made that wheels are built from, in seconds since 1970."""
 build_wheel = runpy.run_path(str(ROOT / "tools" / "build_release.py"))["build_wheel"]
-
-RunHook = Callable[[str, Path, Path], Path]
 
 
 @dataclass

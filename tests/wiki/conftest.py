@@ -1,13 +1,9 @@
 """The wiki on a fresh database of each kind, with a publisher."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 KEYS = "app-key\nwiki-key Modhub:wiki\nother-key Modhub:app Modhub:wiki"
 KEY = {"X-Api-Key": "wiki-key"}
-Publish = Callable[..., Any]
 
 
 @pytest.fixture

@@ -6,9 +6,7 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyramid.response import Response
@@ -28,7 +26,6 @@ from modhub_testing.running_server import running
 
 pytestmark = pytest.mark.long
 
-Call = Callable[..., Any]
 LIST = "/api/modhub/?"
 COMMAND = [sys.executable, "-m", "modhub_client.verify.main"]
 
