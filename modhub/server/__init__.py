@@ -16,11 +16,10 @@ from typing import Any
 
 from modhub.base.ini_file import refuse_unreadable
 from modhub.base.optional_calls import hide_process
-from modhub.base.service_registry import find_optional_service
 from modhub.base.settings import StartRefused
 from modhub.plugins.workers import Workers
 from modhub.server.loop import Server
-from modhub.server.settings import Settings
+from modhub.server.settings import Settings, find_service_of
 
 __all__ = ["make_server", "serve"]
 
@@ -77,8 +76,7 @@ def serve(app: Any, **settings: Any) -> int:
     try:
         return _serve(app, settings)
     finally:
-        registry = getattr(app, "registry", None)
-        workers = None if registry is None else find_optional_service(registry, Workers)
+        workers = find_service_of(app, Workers)
         if workers is not None:
             workers.stop()
 

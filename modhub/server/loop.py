@@ -13,10 +13,11 @@ from waitress import wasyncore
 from waitress.server import TcpWSGIServer, UnixWSGIServer
 from waitress.task import ThreadedTaskDispatcher
 
+from modhub.base.body_rules import BodyRules
 from modhub.base.metrics import LIMITS_HIT
 from modhub.base.repeated_lines import log_sometimes
 from modhub.server.channel import Channel
-from modhub.server.settings import WAIT_THREADS, Settings, find_body_rules, raise_file_limit
+from modhub.server.settings import WAIT_THREADS, Settings, find_service_of, raise_file_limit
 
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 ACCEPT_AT_ONCE: Final = 16
@@ -159,7 +160,7 @@ class Server:
 
     def __init__(self, app: Any, **settings: Any) -> None:
         self.adj = Settings(**settings)
-        self.adj.rules = find_body_rules(app)
+        self.adj.rules = find_service_of(app, BodyRules)
         if self.adj.rules is not None:
             self.adj.rules.server = self
         self.adj.connection_limit = raise_file_limit(self.adj.connection_limit)

@@ -17,7 +17,7 @@ from modhub.base.metrics import LIMITS_HIT
 from modhub.base.optional_calls import optional_call
 from modhub.base.peers import peer_of_address
 from modhub.base.repeated_lines import log_sometimes
-from modhub.base.service_registry import find_optional_service
+from modhub.base.service_registry import Service, find_optional_service
 
 MAX_FILES: Final = 65536
 MAX_PORT: Final = 65535
@@ -159,12 +159,12 @@ def _limit_of_unsent() -> list[tuple[int, int, int]]:
     return []
 
 
-def find_body_rules(app: Any) -> BodyRules | None:
-    """The application's `BodyRules`, found through WSGI filters that keep what they wrap; None if it has none."""
+def find_service_of(app: Any, kind: type[Service]) -> Service | None:
+    """A service of the application, found through WSGI filters that keep what they wrap; None if it has none."""
     for _ in range(16):
         registry = getattr(app, "registry", None)
         if registry is not None:
-            return find_optional_service(registry, BodyRules)
+            return find_optional_service(registry, kind)
         app = getattr(app, "application", None) or getattr(app, "app", None)
     return None
 

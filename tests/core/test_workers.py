@@ -320,8 +320,12 @@ config.registry.notify(ApplicationStarted(config.registry))
 def end():
     print("exit", [thread.name for thread in threading.enumerate() if "modhub worker" in thread.name], flush=True)
 
+class Filter:
+    def __init__(self, app):
+        self.app = app
+
 threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM)).start()
-serve(app, listen="127.0.0.1:0")
+serve(Filter(app), listen="127.0.0.1:0")  # as a filter of the ini wraps it
 """
 
 
