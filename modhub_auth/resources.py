@@ -54,17 +54,15 @@ class AccountPages(Resource):
     __acl__ = [(Allow, Authenticated, (AccountPermission.READ, AccountPermission.CHANGE))]
 
 
-class Platforms(Resource):
-    """``/Modhub/account/platform``"""
-
-    def get_member(self, name: str) -> "PlatformPage":
-        """The platform of this name, whether or not it is enabled."""
-        return PlatformPage(self, name)
-
-
 @implementer(ILoginPlatform)
 class PlatformPage(Resource):
     """``/Modhub/account/platform/{provider}``"""
+
+
+class Platforms(Resource):
+    """``/Modhub/account/platform``"""
+
+    member = PlatformPage
 
 
 @implementer(IOwnOffer)

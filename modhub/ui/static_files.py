@@ -99,17 +99,15 @@ def static_file(stem: str, suffix: str, body: bytes) -> StaticFile:
     return StaticFile(f"{stem}-{digest}{suffix}", media_type + charset, body)
 
 
-class StaticFolder(Resource):
-    """``/static``"""
-
-    def get_member(self, name: str) -> "StaticFileResource":
-        """Return the resource of this name, whether or not the file exists."""
-        return StaticFileResource(self, name)
-
-
 @implementer(IStaticFile)
 class StaticFileResource(Resource):
     """``/static/{name}``"""
+
+
+class StaticFolder(Resource):
+    """``/static``"""
+
+    member = StaticFileResource
 
 
 @page(context=IStaticFile, request_method="GET", permission=OPEN)

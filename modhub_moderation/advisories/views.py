@@ -138,20 +138,18 @@ class IAdvisoriesPage(IResource):
     """``/Modhub/advisories``"""
 
 
-@implementer(IAdvisories)
-class AdvisoriesResource(Resource):
-    """``/api/modhub/advisories``: the export."""
-
-    def get_member(self, name: str) -> "AdvisoryPrefixResource":
-        """Those of the digests that begin so."""
-        return AdvisoryPrefixResource(self, name)
-
-
 @implementer(IAdvisoryPrefix)
 class AdvisoryPrefixResource(Resource):
     """``/api/modhub/advisories/{prefix}``"""
 
     segment = Parameter("prefix", "The first five hexadecimal digits of the SHA-256, in any case.", example="9b6f0")
+
+
+@implementer(IAdvisories)
+class AdvisoriesResource(Resource):
+    """``/api/modhub/advisories``: the export."""
+
+    member = AdvisoryPrefixResource
 
 
 @implementer(IAdvisoriesPage)

@@ -57,15 +57,6 @@ class IAppealLink(IResource):
     """``/Modhub/appeal``: the address in statements of reasons."""
 
 
-@implementer(ICases)
-class CasesResource(Resource):
-    """All cases; the desk above it has checked the visitor."""
-
-    def get_member(self, name: str) -> "CaseResource":
-        """The case with this number."""
-        return CaseResource(self, name)
-
-
 @implementer(ICase)
 class CaseResource(Resource):
     """One case."""
@@ -73,6 +64,13 @@ class CaseResource(Resource):
     def check_exists(self, session: Session) -> bool:
         """Whether there is such a case."""
         return self.id is not None and session.get(Case, self.id) is not None
+
+
+@implementer(ICases)
+class CasesResource(Resource):
+    """All cases; the desk above it has checked the visitor."""
+
+    member = CaseResource
 
 
 @implementer(ICaseMod)
@@ -93,29 +91,19 @@ class CaseModResource(Resource):
         return self.find_mod(session) is not None
 
 
+@implementer(ICaseFile)
+class CaseFileResource(Resource):
+    """One of them."""
+
+    __parent__: "CaseFilesResource"
+
+
 class CaseFilesResource(Resource):
     """The images, or all files, of the mod."""
 
     __parent__: CaseModResource
 
-    def get_member(self, name: str) -> "CaseFileResource":
-        """The image with this number, or the file with this digest."""
-        return CaseFileResource(self, name)
-
-
-@implementer(ICaseFile)
-class CaseFileResource(Resource):
-    """One of them."""
-
-    __parent__: CaseFilesResource
-
-
-class AppealsResource(Resource):
-    """``/Modhub/moderation/appeals``"""
-
-    def get_member(self, name: str) -> "AppealResource":
-        """The appeal with this number."""
-        return AppealResource(self, name)
+    member = CaseFileResource
 
 
 @implementer(IAppeal)
@@ -127,15 +115,10 @@ class AppealResource(Resource):
         return self.id is not None and session.get(Appeal, self.id) is not None
 
 
-@implementer(IOwnDecisions)
-class OwnDecisionsResource(Resource):
-    """Everybody who is signed in has such a page."""
+class AppealsResource(Resource):
+    """``/Modhub/moderation/appeals``"""
 
-    __acl__ = [(Allow, Authenticated, DecisionPermission.READ), DENY_ALL]
-
-    def get_member(self, name: str) -> "OwnDecisionResource":
-        """The decision with this number, for the person concerned."""
-        return OwnDecisionResource(self, name)
+    member = AppealResource
 
 
 @implementer(IOwnDecision)
@@ -148,6 +131,15 @@ class OwnDecisionResource(OwnedResource):
         """The account that it concerns."""
         owner = select(Case.owner_id).join(Decision, Decision.case_id == Case.id)
         return session.scalar(owner.where(Decision.id == (self.id or 0)))
+
+
+@implementer(IOwnDecisions)
+class OwnDecisionsResource(Resource):
+    """Everybody who is signed in has such a page."""
+
+    __acl__ = [(Allow, Authenticated, DecisionPermission.READ), DENY_ALL]
+
+    member = OwnDecisionResource
 
 
 @implementer(IAppealLink)

@@ -116,17 +116,15 @@ class AuthorReports(ReportsResource):
         return Subject(SubjectKind.ACCOUNT, number, number, profile.name)
 
 
-class Receipts(Resource):
-    """``/Modhub/notices``"""
-
-    def get_member(self, name: str) -> "ReceiptResource":
-        """Return the receipt, whether or not there is such a notice."""
-        return ReceiptResource(self, name)
-
-
 @implementer(IReceipt)
 class ReceiptResource(Resource):
     """``/Modhub/notices/{receipt}``"""
+
+
+class Receipts(Resource):
+    """``/Modhub/notices``"""
+
+    member = ReceiptResource
 
 
 MAX_NOTICE_BODY: Final = 64 * KB
