@@ -3,6 +3,7 @@
 import json
 import secrets
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from uuid import uuid4
@@ -22,7 +23,7 @@ CLEANING_PAUSE: Final = 0.5
 _LONGEST_WAIT: Final = 8.0
 
 
-class Editor:
+class Editor(ABC):
     """A credential at work. ``nonce`` is in all that it makes, which the end of the run removes."""
 
     def __init__(self, run: Run) -> None:
@@ -31,13 +32,13 @@ class Editor:
         run.undo.append(self.leave)
 
     @property
+    @abstractmethod
     def credential(self) -> Mapping[str, str]:
         """The header that every call has."""
-        raise NotImplementedError
 
+    @abstractmethod
     def try_to_leave(self) -> str:
         """One attempt to remove everything; returns what is left, in a sentence, empty if nothing is."""
-        raise NotImplementedError
 
     def call(self, method: str, path: str, value: Any = None, **options: Any) -> Reply:
         """A call with the credential; ``value`` is sent as JSON."""
