@@ -151,8 +151,7 @@ def _authors(author: Profile | None) -> list[JsonFeedAuthor]:
 @page(context=IMod, name="feed.json", request_method="GET", permission=OPEN)
 def mod_feed(context: ModResource, request: Request) -> Response:
     """``GET /Modhub/{id}/feed`` and ``feed.json``: the newest entries of a mod's changelog."""
-    changes = found(page_reader(request).changes(context.id, ENTRIES))
-    card, notes = changes
+    card, notes = found(page_reader(request).changes(context.id, ENTRIES))
     ui, mod, author = PageHelpers(request), card.mod, find_authors(request, [card]).get(card.owner)
     base, pages = ui.absolute(""), [index // NOTES_PER_PAGE + 1 for index in range(len(notes))]
     head = FeedHead(mod.title, f"{mod.url}/feed", mod.url, f"{mod.url}/feed.json")
