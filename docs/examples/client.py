@@ -22,7 +22,8 @@ def post(path, body):
         return json.load(answer)
 
 
-mods = {mod["guid"]: mod for mod in post("/api/modhub/lookup", {"guids": [GUID]})["mods"]}
+for mod in post("/api/modhub/lookup", {"guids": [GUID]})["mods"]:
+    print(mod["title"])
 
 
 # 2. Plan an installation
@@ -30,10 +31,7 @@ mods = {mod["guid"]: mod for mod in post("/api/modhub/lookup", {"guids": [GUID]}
 plan = post("/api/modhub/plan", {"want": [GUID], "have": []})
 if plan["conflicts"] or plan["missing"]:
     raise SystemExit(f"Ask the user: {plan['conflicts']} {plan['missing']}")
-locked = {entry["guid"]: entry for entry in plan["lock"]["entries"]}
-relations = {step["guid"]: step["relations"] for step in plan["steps"]}
-to_fetch = [step["guid"] for step in plan["steps"] if step["action"] != "keep"]
-mods = {mod["guid"]: mod for mod in post("/api/modhub/lookup", {"guids": to_fetch})["mods"]}
+to_fetch = [step for step in plan["steps"] if step["action"] != "keep"]
 
 
 # 3. Download, resume, verify
@@ -54,13 +52,12 @@ def address_of(url):
     return address
 
 
-def download(mod, sha256, part):
-    code = next(asset for asset in mod["assets"] if asset["kind"] == "code")
-    address = address_of(code["url"])
+def download(step, part):
+    address, tag = address_of(step["url"]), f'"{step["sha256"]}"'
     for pause in (0, 1, 5, 25, 125):
         time.sleep(pause)
         start = part.stat().st_size if part.exists() else 0
-        headers = {"Range": f"bytes={start}-", "If-Range": f'"{sha256}"'} if start else {"If-Match": f'"{sha256}"'}
+        headers = {"Range": f"bytes={start}-", "If-Range": tag} if start else {"If-Match": tag}
         try:
             with opener.open(urllib.request.Request(address, headers=headers), timeout=30) as answer:
                 with part.open("wb" if answer.status == 200 else "ab") as file:
@@ -73,23 +70,23 @@ def download(mod, sha256, part):
                 raise
         except OSError:
             pass  # the connection broke: go on from here
-        if part.exists() and part.stat().st_size >= code["bytes"]:
+        if part.exists() and part.stat().st_size >= step["bytes"]:
             return
     raise SystemExit("The service cannot be reached: try again later.")
 
 
-for guid in to_fetch:
-    part = Path(f"{guid}.part")
-    download(mods[guid], locked[guid]["sha256"], part)
-    if hashlib.sha256(part.read_bytes()).hexdigest() != locked[guid]["sha256"]:
+for step in to_fetch:
+    part = Path(f"{step['guid']}.part")
+    download(step, part)
+    if hashlib.sha256(part.read_bytes()).hexdigest() != step["sha256"]:
         part.unlink()
         raise SystemExit("Damaged on the way: download it again.")
-    part.replace(f"{guid}.mod")
+    part.replace(f"{step['guid']}.mod")
 
 
 # 4. Ask for updates
 
-have = [{"guid": guid, "sha256": locked[guid]["sha256"], "relations": relations[guid]} for guid in to_fetch]
+have = [{name: step[name] for name in ("guid", "sha256", "relations")} for step in to_fetch]
 updates = post("/api/modhub/updates", {"have": have})
 assert updates["same"] == len(have), "a file has changed in the last second"
 assert updates["relationsChanged"] == [], "ask for a new plan"

@@ -14,7 +14,7 @@ from modhub_testing.running_server import running
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "clients.md").read_text("utf-8")
-PYTHON, JAVASCRIPT = (ROOT / "docs" / "examples" / name for name in ("client.py", "client.mjs"))
+PYTHON = (ROOT / "docs" / "examples" / "client.py").read_text("utf-8")
 SERVICE = "https://mods.example.org"
 GUID = "6b1f5c1e-8a57-4c9e-9f4e-2d1a6c1f7b90"
 CONTENT = b"a file of some length " * 1000
@@ -55,7 +55,7 @@ def test_the_examples_for_curl(published, tmp_path):
 def test_the_examples_for_python(published, tmp_path):
     ends = f"\nassert known[{published[1]['guid']!r}] == {published[1]['id']}\nassert len(known) == 2\n"
     (tmp_path / f"{published[1]['guid']}.part").write_bytes(CONTENT[:100])
-    run(tmp_path, sys.executable, "-c", here(PYTHON.read_text("utf-8"), published) + ends)
+    run(tmp_path, sys.executable, "-c", here(PYTHON, published) + ends)
     assert (tmp_path / f"{published[1]['guid']}.mod").read_bytes() == CONTENT
     assert len(list(tmp_path.glob("*.mod"))) == 2
     assert not list(tmp_path.glob("*.part"))
@@ -64,33 +64,9 @@ def test_the_examples_for_python(published, tmp_path):
 def test_the_python_example_refuses_other_addresses(published, tmp_path):
     url = "//elsewhere.example/x"
     calls = f"\nassert address_of('/Modhub/file/1') == SERVICE + '/Modhub/file/1'\naddress_of({url!r})\n"
-    code = here(PYTHON.read_text("utf-8"), published) + calls
+    code = here(PYTHON, published) + calls
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stderr == f"Not an address of this service: {url}\n"
-
-
-BREAKS = """
-const real = globalThis.fetch;
-const ranges = [];
-globalThis.fetch = async (address, options) => {
-  const answer = await real(address, options);
-  if (!String(address).includes("/Modhub/file/")) return answer;
-  ranges.push(options.headers.Range ?? "none");
-  if (ranges.length > 1) return answer;
-  const parts = [new Uint8Array(await answer.arrayBuffer()).slice(0, 100)];
-  const pull = (body) => (parts.length ? body.enqueue(parts.pop()) : body.error(new TypeError("terminated")));
-  return new Response(new ReadableStream({pull}), {status: answer.status});
-};
-"""
-"""The first download of a file breaks after 100 bytes."""
-
-
-@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed; tests/browser runs the demo page")
-def test_the_examples_for_javascript(published, tmp_path):
-    ends = "\nconsole.log(bytes.byteLength, updates.same, known.size, ranges.join(' '));\n"
-    code = BREAKS + here(JAVASCRIPT.read_text("utf-8"), published) + ends
-    shown = run(tmp_path, "node", "--input-type=module", "-e", code)
-    assert shown.split() == [str(len(CONTENT)), "1", "2", "none", "bytes=100-"]
 
 
 def test_the_commands_of_modhub_get(published, tmp_path):
