@@ -113,9 +113,7 @@ browser-tools: test-tools
 test test-quick test-all test-api test-browser test-deploy test-debian test-machines: export PYTHONDONTWRITEBYTECODE =
 
 # Three processes on two cores: tests spend much of their time waiting (for locks, starts, deadlines).
-# In CI a test that fails is tried a second time, at most three of a run, and both outcomes are printed (ADR 043).
-SECOND_TRY := $(if $(CI),--reruns 1 --max-suite-reruns 3 --rerun-show-tracebacks)
-PYTEST := -m pytest -n 3 --dist loadfile --no-loadscope-reorder $(SECOND_TRY)
+PYTEST := -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 test: test-tools ## run the tests on SQLite, and those marked postgres on PostgreSQL too; those marked long are left to CI
 	@echo 'modhub: not run here: what takes long ("make test-all" has it), the tests in a browser ("make test-browser"), behind nginx ("make test-deploy") and on a bare Debian ("make test-debian").'
@@ -184,13 +182,13 @@ api-tools: venv
 	$(call install-modules,tests/api/typescript,var/typescript)
 
 test-api: test-tools api-tools ## drive the API by its description (schemathesis), by clients made of it, and by the JavaScript library (needs Node.js 20)
-	@$(BIN)/pytest -n 2 --dist loadgroup --databases all --timeout=900 $(SECOND_TRY) tests/api $(PYTEST_ARGS)
+	@$(BIN)/pytest -n 2 --dist loadgroup --databases all --timeout=900 tests/api $(PYTEST_ARGS)
 
 chromium:
 	$(call install-packages,chromium,chromium libatomic1,what drives a browser)
 
 test-browser: browser-tools chromium ## run the tests in a real browser (installs Debian's chromium when root)
-	@$(BIN)/pytest -n 2 --dist loadfile $(SECOND_TRY) tests/browser $(PYTEST_ARGS)
+	@$(BIN)/pytest -n 2 --dist loadfile tests/browser $(PYTEST_ARGS)
 
 nginx:
 	$(call install-packages,nginx curl openssl systemd-analyze,nginx-light curl openssl systemd,what tests deploy/)
@@ -225,7 +223,7 @@ swift: venv
 	$(call install-apart,swift)
 
 test-deploy: test-tools nginx promtool clamav swift release-tools ## test deploy/ with nginx and systemd's tools, and object stores (installs Debian's packages when root)
-	@$(BIN)/pytest -n 2 --dist loadfile $(SECOND_TRY) tests/deploy $(PYTEST_ARGS)
+	@$(BIN)/pytest -n 2 --dist loadfile tests/deploy $(PYTEST_ARGS)
 
 pgbouncer:
 	$(call install-packages,pgbouncer faketime,pgbouncer faketime,"make test-machines")
@@ -233,7 +231,7 @@ pgbouncer:
 # LONG=1, which is not part of CI: the tests of tests/functional again, where the files are elsewhere, with one process and with two; then
 # those that take minutes each, and races repeated at length.
 test-machines: test-tools pgbouncer $(if $(LONG),nginx) ## test that a pooler before PostgreSQL is refused, and two machines (LONG=1: also an object store, and the tests that take long)
-	@$(BIN)/pytest -n 2 --dist load $(SECOND_TRY) tests/machines $(PYTEST_ARGS)
+	@$(BIN)/pytest -n 2 --dist load tests/machines $(PYTEST_ARGS)
 ifneq ($(LONG),)
 	@for processes in 1 2; do \
 		MODHUB_TEST_OBJECT_STORE=1 MODHUB_TEST_PROCESSES=$$processes \
