@@ -103,19 +103,6 @@ def each_mod_is_in_the_changes_once(run: Run) -> None:
     require_equal("how many mods are public", run.listed.document()["total"], len(public))
 
 
-@follow_check("C-SYNC-5")
-def a_deleted_mod_is_gone_everywhere(run: Run) -> None:
-    """By GUID, and in look-ups."""
-    changes = _deletions(run)
-    if not changes:
-        raise Skipped("no mod was ever deleted")
-    for change in changes[-3:]:
-        run.service.get(f"/api/modhub/guid/{change['guid']}").expect_error(404)
-    guids = [change["guid"] for change in changes[-100:]]
-    missing = run.service.ask("/api/modhub/lookup", {"guids": guids}).expect_document()["missing"]
-    require_equal("the deleted mods that are missing", guids, missing)
-
-
 @follow_check("C-SYNC-7")
 def builds_and_games_are_changes_without_a_guid(run: Run) -> None:
     """Of the kinds ``build``, ``app_changelog`` and ``game``."""

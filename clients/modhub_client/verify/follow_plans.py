@@ -2,13 +2,12 @@
 
 import hashlib
 import json
-import re
 from itertools import pairwise
 from typing import Any, Final
 
 from modhub_client.verify.checks import follow_check
 from modhub_client.verify.read_chains import read_chains
-from modhub_client.verify.replies import JSON_TYPE, Reply, require, require_equal
+from modhub_client.verify.replies import Reply, require, require_equal
 from modhub_client.verify.run import UNKNOWN_GUID, Run, find_asset
 from modhub_client.verify.shapes import MOD_SHAPE, TIME_SHAPE, described_answer, require_shape
 
@@ -149,48 +148,6 @@ def answers_to_questions_are_compressed_and_not_kept(run: Run) -> None:
         if len(plain.body) > 1000:
             packed.expect_header("Content-Encoding", "gzip")
             require_equal(f"the content of {path} in gzip", plain.body, packed.unzipped())
-
-
-@follow_check("C-ERR-10")
-def a_body_that_is_no_json_object_is_400(run: Run) -> None:
-    """Not JSON, not an object, not UTF-8, nested too deeply."""
-    for body in (
-        b"",
-        b"{",
-        b"[]",
-        b'"text"',
-        b"1",
-        b"null",
-        b'{"guids": ["\xff"]}',
-        b'{"guids": ' + b"[" * 5000 + b"]" * 5000 + b"}",
-    ):
-        reply = run.service.call("POST", "/api/modhub/lookup", body=body, headers=JSON_TYPE, repeatable=True)
-        require(reply.status == 400, f"{reply.call} with {body[:40]!r}: expected 400, came {reply.status}.")
-        reply.document()
-
-
-@follow_check("C-ERR-11")
-def a_field_of_the_wrong_type_is_named(run: Run) -> None:
-    for call, question, field in (
-        ("lookup", {"guids": 1}, "guids"),
-        ("updates", {"have": {}}, "have"),
-        ("plan", {"want": "x"}, "want"),
-    ):
-        message = put_question(run, call, **question).expect_error(400)["message"]
-        require(re.search(rf"\b{field}\b", message), f"the sentence {message!r} does not name {field}.")
-
-
-@follow_check("C-ERR-13", "C-ERR-14")
-def unknown_and_doubled_fields_and_types_are_no_error(run: Run) -> None:
-    """Unknown ones are ignored, the last value of a doubled one counts, null is as not sent; so is any type."""
-    for call, body, media_type in (
-        ("lookup", b'{"guids": [], "unheard-of": {"a": [1]}}', "application/json"),
-        ("lookup", b'{"guids": ["no-guid"], "guids": []}', "text/plain"),
-        ("plan", b'{"want": [], "have": null, "because": null}', "nonsense"),
-        ("lookup", b'{"guids": []}', ""),
-    ):
-        headers = {"Content-Type": media_type} if media_type else {}
-        run.service.call("POST", f"/api/modhub/{call}", body=body, headers=headers, repeatable=True).expect(200)
 
 
 def plan_for(run: Run, *want: str, **more: Any) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Part ``own``: the mod while everybody sees it, in the API, as files, feeds and archives; and after its deletion."""
 
+from unicodedata import normalize
 from urllib.parse import quote
 
 from modhub_client.verify.checks import own_check
@@ -56,7 +57,9 @@ def _everybody_downloads_the_file_of_a_published_mod(run: Run) -> None:
         reply = run.service.get(path).expect(200).expect_header("ETag", f'"{mod.digest}"')
         require_equal("the file", mod.content, reply.body)
         require_equal("Content-Type of the file", "application/zip", reply.media_type)
-        require(named in reply.header("Content-Disposition").lower(), "A name that is not ASCII has no filename*.")
+        disposition = reply.header("Content-Disposition").lower()
+        require(disposition.startswith("attachment") and disposition.isascii(), f"{reply.call}: came {disposition!a}.")
+        require(named in disposition, "A name that is not ASCII has no filename*.")
 
 
 @own_check("C-FILE-4")
@@ -82,6 +85,7 @@ def _a_published_mod_is_found_by_its_words_and_games(run: Run) -> None:
         f"q={nonce.upper()}",
         f"q=angstrom+STRASSE+{nonce}",
         f"q={quote('ÅNGSTRÖM straße')}+{nonce[2:7]}",
+        f"q={quote(normalize('NFD', 'ångström'))}+{nonce}",
         f"q=game+{nonce}",
         f"game=+game+{nonce.upper()}+",
         f"game=Game+{nonce}+2",

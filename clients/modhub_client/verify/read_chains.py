@@ -119,18 +119,6 @@ def install_is_depth_first_in_list_order(run: Run) -> None:
         require(all(mod["published"] for mod in single["install"]), f"install of {single['id']} has a draft.")
 
 
-@check("C-READ-6")
-def missing_names_what_is_not_published(run: Run) -> None:
-    """Each GUID once, and none of a mod that can be read."""
-    chains = read_chains(run)
-    listed = {mod["guid"].lower() for mod in run.mods}
-    for single in chains:
-        missing = [guid.lower() for guid in single["missing"]]
-        require_equal(f"missing of {single['id']}, each once", list(dict.fromkeys(missing)), missing)
-        require(not listed & set(missing), f"missing of {single['id']} names a published mod.")
-        require_equal(f"missing of {single['id']}", {guid.lower() for guid in walk(single)[1]}, set(missing))
-
-
 @check("C-READ-9")
 def a_download_is_the_code_file(run: Run) -> None:
     """As an attachment, of its size, with the same bytes as at its own address."""
@@ -170,17 +158,6 @@ def curated_games_have_a_name_to_show(run: Run) -> None:
             run.service.head(urljoin("/", icon)).expect(200)
 
 
-@check("C-OWN-19", added=True)
-def a_successor_is_a_published_mod_or_null(run: Run) -> None:
-    """404 for what is not published."""
-    document = run.service.read(f"{run.mod_path}/superseded")
-    successor = document["supersededBy"]
-    if successor is not None:
-        require_equal("url of the successor", f"/Modhub/{successor['id']}", successor["url"])
-        run.service.get(f"/api/modhub/{successor['id']}").expect(200)
-    run.service.get(f"/api/modhub/{UNKNOWN_ID}/superseded").expect_error(404, "not_found")
-
-
 @check("C-VOTE-2", added=True)
 def votes_are_for_everybody_to_read(run: Run) -> None:
     """Without the value of an account; 404 for what is not published."""
@@ -189,17 +166,3 @@ def votes_are_for_everybody_to_read(run: Run) -> None:
     require(type(votes["ups"]) is int and type(votes["downs"]) is int, f"{reply.call}: ups and downs are no numbers.")
     require(votes["ups"] >= 0 <= votes["downs"] and "value" not in votes, f"{reply.call}: came {votes}.")
     run.service.get(f"/api/modhub/{UNKNOWN_ID}/vote").expect_error(404, "not_found")
-
-
-@check("C-PIC-9", added=True)
-def captions_come_in_the_order_of_images(run: Run) -> None:
-    """One for each image; 404 for what is not published."""
-    mod = run.find_mod("an image", lambda mod: find_asset(mod, "image"))
-    document = run.service.read(f"/api/modhub/{mod['id']}/captions")
-    images = [asset["url"] for asset in mod["assets"] if asset["kind"] == "image"]
-    require_equal("the images with captions", images, [caption["url"] for caption in document["captions"]])
-    require_equal("count", len(images), document["count"])
-    for caption in document["captions"]:
-        require_equal("url of a caption", f"/Modhub/file/{caption['assetId']}", caption["url"])
-        require(isinstance(caption["caption"], str), "caption: expected text.")
-    run.service.get(f"/api/modhub/{UNKNOWN_ID}/captions").expect_error(404, "not_found")

@@ -5,7 +5,7 @@ from itertools import product
 from typing import Final
 
 from modhub_client.verify.checks import check
-from modhub_client.verify.replies import JSON_TYPE, Absent, require, require_equal, require_same
+from modhub_client.verify.replies import JSON_TYPE, Absent, require, require_equal
 from modhub_client.verify.run import UNKNOWN_GUID, UNKNOWN_ID, Run
 
 _CODE: Final = re.compile("[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
@@ -69,11 +69,6 @@ def a_405_says_what_is_allowed(run: Run) -> None:
         run.service.call(method, path).expect(405).expect_named("Allow", allowed)
 
 
-@check("C-NOTE-2")
-def no_call_adds_an_entry_to_a_changelog(run: Run) -> None:
-    run.service.call("POST", f"/api/modhub/{UNKNOWN_ID}/changelog", {}).expect(405)
-
-
 @check("C-ERR-8", added=True)
 def no_address_and_no_header_gives_a_500(run: Run) -> None:
     """Huge numbers, NUL, invalid UTF-8, quotes, dots. What cannot be read is ignored, or the request is refused."""
@@ -121,21 +116,6 @@ def an_unknown_mod_is_one_404(run: Run) -> None:
     require_equal("the answers of unknown mods", 1, len(bodies))
 
 
-@check("C-OWN-12", "C-OWN-14", feature="modhub_auth")
-def without_a_token_every_mod_is_the_same_401(run: Run) -> None:
-    """One that is there and one that is not, byte for byte. Only calls that would change nothing are tried."""
-    for below in ("", "/changelog/1"):
-        # Nothing is lost if the service lets it through.
-        run.service.call("DELETE", f"/api/modhub/{UNKNOWN_ID}{below}").expect(401)
-    mod_id = run.mods[0]["id"]
-    calls = [("PUT", "", b"{}"), ("POST", "/publish", b""), ("POST", "/rehearsal", b""), ("GET", "/files", None)]
-    for method, below, body in calls[: 2 if run.options.interface_only else 4]:
-        mine, nothing = [
-            run.service.call(method, f"/api/modhub/{number}{below}", body=body) for number in (mod_id, UNKNOWN_ID)
-        ]
-        require_same(f"{method} …{below} without a token", mine.expect(401), nothing)
-
-
 @check("C-ERR-6", "C-TOK-2", "C-OWN-13", feature="modhub_auth", added=True)
 def credentials_are_checked_before_input(run: Run) -> None:
     """401 with ``WWW-Authenticate: Bearer``, with ``invalid_token`` if one was sent; their bodies would be 400."""
@@ -167,32 +147,8 @@ def a_key_that_is_missing_or_unknown_is_401(run: Run) -> None:
         require_equal("the body with an unknown key", {"error": "unknown_api_key"}, unknown.json())
 
 
-@check("C-KEY-2", "C-ADDR-2", added=True)
-def nothing_is_published_without_a_key(run: Run) -> None:
-    """Builds, sections, pages and the storage address; the key is checked before anything else."""
-    calls = {
-        "/api/modhub/storage/address": ("POST", "core"),
-        "/api/modhub/app/Not-An-Os!": ("POST", "modhub_builds"),
-        "/api/modhub/app/changelog": ("POST", "modhub_builds"),
-        "/Modhub/api/wiki/..": ("PUT", "modhub_wiki"),
-    }
-    for path, (method, feature) in calls.items():
-        for headers, code in (({}, "no_api_key"), ({"X-Api-Key": "nonsense"}, "unknown_api_key")):
-            if feature in run.features:
-                reply = run.service.call(method, path, body=b"", headers=headers).expect(401)
-                require_equal(f"the body of {reply.call}", {"error": code}, reply.json())
-
-
 @check("C-ERR-12", "C-TXT-7", feature="modhub_auth", added=True)
 def a_body_of_an_account_call_is_limited(run: Run) -> None:
     """64 KB, which ``limitBytes`` names."""
     reply = run.service.call("POST", "/api/auth/refresh", {"refreshToken": "x" * 64 * 1024})
     require_equal("limitBytes", 64 * 1024, reply.expect_error(413).get("limitBytes"))
-
-
-@check("C-ACC-16", feature="modhub_auth")
-def signing_out_is_always_204(run: Run) -> None:
-    """With an unknown token, and without a usable body."""
-    run.service.ask("/api/auth/logout", {"refreshToken": "nonsense"}).expect(204)
-    if not run.options.interface_only:
-        run.service.call("POST", "/api/auth/logout", body=b"nonsense", repeatable=True).expect(204)

@@ -146,16 +146,6 @@ def the_wiki_lists_its_pages(run: Run) -> None:
     run.service.get("/Modhub/api/wiki/unheard-of/page").expect_error(404)
 
 
-@check("C-WIKI-7", feature="modhub_wiki", added=True)
-def the_older_address_of_the_wiki_answers_the_same(run: Run) -> None:
-    """The list, a page, and what is not there."""
-    paths = ["", "/unheard-of/page"]
-    paths += [f"/{page['path']}" for page in run.service.read("/Modhub/api/wiki")["pages"][:2]]
-    for path in paths:
-        newer, older = run.service.get(f"/Modhub/api/wiki{path}"), run.service.get(f"/api/modhub/wiki{path}")
-        require_equal(f"the answer of {older.call}", (newer.status, newer.body), (older.status, older.body))
-
-
 @check("C-WIKI-10", feature="modhub_wiki")
 def the_wiki_has_its_contract(run: Run) -> None:
     reply = run.service.get("/api/modhub/doc/wiki").expect(200)
@@ -164,14 +154,6 @@ def the_wiki_has_its_contract(run: Run) -> None:
         run.options.interface_only or reply.media_type == "text/markdown",
         f"{reply.call}: the type is {reply.media_type}.",
     )
-
-
-@check("C-WIKI-1", feature="modhub_wiki", added=True)
-def paths_of_the_wiki_lead_nowhere_else(run: Run) -> None:
-    """Dots, escapes and empty segments are no page."""
-    for path in ("..", "%2e%2e/index", ".hidden", "a//b", "%00", "a" * 201):
-        reply = run.service.get(f"/Modhub/api/wiki/{path}")
-        require(reply.status in {400, 404}, f"{reply.call:.80}: came {reply.status}.")
 
 
 moderation_check = partial(check, feature="modhub_moderation", added=True)

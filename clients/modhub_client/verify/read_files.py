@@ -9,7 +9,6 @@ from base64 import b64encode
 from collections.abc import Collection
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
-from urllib.parse import unquote
 
 from modhub_client.verify.checks import check
 from modhub_client.verify.replies import Broken, Reply, Skipped, require, require_equal
@@ -137,39 +136,6 @@ def a_file_is_sandboxed_and_never_sniffed(run: Run) -> None:
         )
 
 
-@check("C-FILE-4")
-def images_are_inline_and_all_else_is_an_attachment(run: Run) -> None:
-    """Images as far as their type is one of images, code whatever its type is."""
-    code = run.a_file.header("Content-Disposition")
-    require(code.startswith("attachment"), f"{run.a_file.call}: expected an attachment, came {code!r}.")
-    mod = run.find_mod("an image", lambda mod: find_asset(mod, "image"))
-    head = run.service.head(find_asset(mod, "image")["url"]).expect(200)
-    expected = "inline" if head.media_type.startswith("image/") else "attachment"
-    disposition = head.header("Content-Disposition")
-    sentence = f"{head.call}: expected {expected} for {head.media_type}, came {disposition!r}."
-    require(disposition.startswith(expected), sentence)
-
-
-@check("C-FILE-5", added=True)
-def a_file_has_its_name(run: Run) -> None:
-    """RFC 6266: in ASCII, and as ``filename*`` if that is not enough."""
-    for mod in run.mods[:5]:
-        file = find_asset(mod, "code")
-        disposition = run.service.head(file["url"]).expect(200).header("Content-Disposition")
-        require(
-            disposition.isascii() and disposition.isprintable(), f"Content-Disposition of {file['url']} is not ASCII."
-        )
-        extended = re.search(r"filename\*=UTF-8''([^;\s]+)", disposition)
-        plain = re.search(r'filename="((?:[^"\\]|\\.)*)"', disposition)
-        name = unquote(extended[1]) if extended else re.sub(r"\\(.)", r"\1", plain[1]) if plain else ""
-        require_equal(f"the name of {file['url']}", _printable(file["name"]), name)
-
-
-def _printable(name: str) -> str:
-    """Without what is never sent: marks and overrides of the writing direction, separators of lines."""
-    return re.sub(r"[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]", "", name).strip()
-
-
 @check("C-FILE-6", added=True)
 def our_own_pages_cannot_run_a_file(run: Run) -> None:
     """As script, style or worker; overlays elsewhere may."""
@@ -178,13 +144,6 @@ def our_own_pages_cannot_run_a_file(run: Run) -> None:
             run.service.head(path, sec_fetch_site="same-origin", sec_fetch_dest=kind).expect(403)
             run.service.head(path, sec_fetch_site="cross-site", sec_fetch_dest=kind).expect(200)
         run.service.head(path, service_worker="script").expect(403)
-
-
-@check("C-FILE-7")
-def an_unknown_file_is_404(run: Run) -> None:
-    """As one of a draft."""
-    for number in (UNKNOWN_ID, UNKNOWN_ID + 2, 0):
-        run.service.get(f"/Modhub/file/{number}").expect(404)
 
 
 @check("C-HTTP-12", added=True)

@@ -10,7 +10,6 @@ from modhub_client.verify.run import Run
 from modhub_client.verify.shapes import MOD_SHAPE, require_shape
 
 _NONSENSE = "zqxjkvbwpqzx"
-_ACCENTED = str.maketrans("aeiouncAEIOUNC", "áèïöûñçÁÈÏÖÛÑÇ")
 
 
 def read_list(run: Run, **parameters: object) -> dict[str, Any]:
@@ -126,26 +125,6 @@ def a_search_is_cut_after_200_characters(run: Run) -> None:
     )
 
 
-@check("C-LIST-4")
-def a_search_finds_names_of_games(run: Run) -> None:
-    """As it does titles."""
-    mod = run.find_mod("a game", lambda mod: mod["games"])
-    _require_found(run, mod, q=mod["games"][0])
-
-
-@check("C-LIST-5")
-def a_search_folds_case_and_accents(run: Run) -> None:
-    _, word = _some_word(run)
-    expected = read_list(run, q=word)["total"]
-    for variant in (
-        word.upper(),
-        word.lower(),
-        word.translate(_ACCENTED),
-        unicodedata.normalize("NFD", word.translate(_ACCENTED)),
-    ):
-        require_equal(f"the total of q={variant}", expected, read_list(run, q=variant)["total"])
-
-
 @check("C-LIST-5", added=True)
 def a_search_folds_letters_that_are_no_accents(run: Run) -> None:
     """Each letter and what stands for it find the same."""
@@ -171,22 +150,6 @@ def percent_and_underscore_are_ordinary_characters(run: Run) -> None:
         for mod in read_list(run, q=character, size=100)["mods"]:
             texts = unicodedata.normalize("NFKD", " ".join([mod["title"], *mod["games"]]))
             require(character in texts, f"q={character}: the mod {mod['title']!r} has none.")
-
-
-@check("C-LIST-7")
-def a_game_is_matched_by_its_whole_name(run: Run) -> None:
-    """In any capitals, with spaces around it, and never a part of it."""
-    mod = run.find_mod("a game", lambda mod: mod["games"] and len(mod["games"][0]) > 1)
-    game = mod["games"][0]
-    for name in (game, f"  {game}  ", game.upper() if game.upper().casefold() == game.casefold() else game):
-        for listed in _require_found(run, mod, game=name)["mods"]:
-            require(_has_game(listed, game), f"game={name}: {listed['title']!r} is for {listed['games']}.")
-    for listed in read_list(run, game=game[:-1], size=100)["mods"]:
-        require(_has_game(listed, game[:-1]), f"game={game[:-1]}: {listed['title']!r} is for {listed['games']}.")
-
-
-def _has_game(mod: dict[str, Any], game: str) -> bool:
-    return game.strip().casefold() in {name.strip().casefold() for name in mod["games"]}
 
 
 @check("C-LIST-8")
