@@ -12,7 +12,7 @@ from typing import Any, Final
 from modhub_client.verify.checks import follow_check
 from modhub_client.verify.replies import Broken, Skipped, require, require_equal
 from modhub_client.verify.run import UNKNOWN_GUID, Run
-from modhub_client.verify.shapes import TIME_SHAPE, described_answer, require_shape
+from modhub_client.verify.shapes import TIME, described_answer, list_of, require_shape
 
 _WHATS: Final = frozenset({"published", "edited", "file", "deleted"})
 _OTHER_KINDS: Final = frozenset({"build", "app_changelog", "game"})
@@ -59,7 +59,7 @@ def _public_guids(run: Run) -> set[str]:
 def changes_come_by_rising_serial(run: Run) -> None:
     """After ``since``, as many as ``limit``; ``serial`` is where to go on."""
     page = read_changes(run, limit=5)
-    require_shape("the times of changes", [TIME_SHAPE], [change["at"] for change in page["changes"]])
+    require_shape("the times of changes", list_of(TIME), [change["at"] for change in page["changes"]])
     require(len(page["changes"]) <= 5, "limit=5: more than five changes.")
     for before, after in pairwise(change["serial"] for change in page["changes"]):
         require(before < after, "the serials do not rise.")

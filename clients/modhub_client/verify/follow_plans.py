@@ -9,7 +9,7 @@ from modhub_client.verify.checks import follow_check
 from modhub_client.verify.read_chains import read_chains
 from modhub_client.verify.replies import Reply, require, require_equal
 from modhub_client.verify.run import UNKNOWN_GUID, Run, find_asset
-from modhub_client.verify.shapes import MOD_SHAPE, TIME_SHAPE, described_answer, require_shape
+from modhub_client.verify.shapes import MOD, TEXT, TIME, described_answer, list_of, object_of, require_shape
 
 _LETTERS: Final = "abcdefab-cdef-4abc-8def-abcdefabcdef"
 _OTHER_LETTERS: Final = "fedcbafe-dcba-4fed-8cba-fedcbafedcba"
@@ -47,7 +47,7 @@ def a_lookup_has_mods_in_the_order_asked(run: Run) -> None:
     unknown = [_LETTERS, _OTHER_LETTERS.upper()]
     asked = [*unknown, *guids, *guids, *unknown]
     document = put_question(run, "lookup", guids=asked).expect_document()
-    require_shape("the look-up", {"mods": [MOD_SHAPE], "missing": [str]}, document)
+    require_shape("the look-up", object_of(mods=list_of(MOD), missing=list_of(TEXT)), document)
     require_equal("missing", unknown, document["missing"])
     require_equal("the mods of the look-up", list(reversed(mods)), [_listed(mod) for mod in document["mods"]])
     require("more" not in document or document["more"], "more: expected no empty list.")
@@ -212,7 +212,7 @@ def a_step_names_the_file_to_download(run: Run) -> None:
     for told in (plan["steps"][-1], changed):
         came = tuple(told[name] for name in ("title", "name", "bytes", "url", "sha256"))
         require_equal("the file of a mod", expected, came)
-        require_shape("uploadedAt", TIME_SHAPE, told["uploadedAt"])
+        require_shape("uploadedAt", TIME, told["uploadedAt"])
     require_equal("missing and still installed", ([], [UNKNOWN_GUID]), (plan["missing"], plan["stillInstalled"]))
 
 

@@ -3,7 +3,6 @@
 Nothing is registered: what would make an account is only sent where it has to be refused.
 """
 
-import re
 from base64 import urlsafe_b64decode
 from collections.abc import Iterator
 from contextlib import suppress
@@ -15,19 +14,15 @@ from modhub_client.verify.checks import own_check
 from modhub_client.verify.owner import MARK, Owner, foreign_mod, owner_of
 from modhub_client.verify.replies import Broken, Reply, Skipped, require, require_equal, require_same
 from modhub_client.verify.run import UNKNOWN_ID, Run
-from modhub_client.verify.shapes import described_answer, require_shape
+from modhub_client.verify.shapes import FLAG, NUMBER, TEXT, described_answer, object_of, require_shape, text_like
 
 account_check = partial(own_check, feature="modhub_auth")
-_USER_CODE = re.compile("[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}")
-KEY_SESSION = {"accessToken": str, "expiresInSeconds": int, "accountId": int}
-SESSION = {**KEY_SESSION, "refreshToken": str, "displayName": str}
-ACCOUNT = {
-    "accountId": int,
-    "kind": re.compile("Password|Platform"),
-    "subject": str,
-    "displayName": str,
-    "verified": bool,
-}
+_USER_CODE = text_like("[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}")
+KEY_SESSION = object_of(accessToken=TEXT, expiresInSeconds=NUMBER, accountId=NUMBER)
+SESSION = object_of(**KEY_SESSION["properties"], refreshToken=TEXT, displayName=TEXT)
+ACCOUNT = object_of(
+    accountId=NUMBER, kind=text_like("Password|Platform"), subject=TEXT, displayName=TEXT, verified=FLAG
+)
 
 
 def password_owner(run: Run) -> Owner:
@@ -204,7 +199,7 @@ def _a_vote_is_answered_with_all_votes(run: Run) -> None:
     owner.require_whole()
     path = vote_path(run)
     before = owner.call("GET", path).expect_document()
-    require_shape("votes read by an account", {"ups": int, "downs": int, "value": int}, before)
+    require_shape("votes read by an account", object_of(ups=NUMBER, downs=NUMBER, value=NUMBER), before)
     # The vote that the account has, so that nothing changes.
     after = owner.call("PUT", path, {"value": before["value"]}).expect_document()
     require_equal("votes after the same vote", before, after)

@@ -10,7 +10,7 @@ from modhub_client.verify.own_mod import mod_of
 from modhub_client.verify.owner import owner_of
 from modhub_client.verify.replies import Reply, require, require_equal
 from modhub_client.verify.run import Run
-from modhub_client.verify.shapes import MOD_SHAPE, described_answer, require_shape
+from modhub_client.verify.shapes import MOD, described_answer, require_shape
 
 
 @own_check("C-OWN-1", "C-PRO-3", "C-MOD-1", "C-MOD-11")
@@ -23,7 +23,7 @@ def _a_new_mod_is_a_draft_of_its_account(run: Run) -> None:
     listed = mod.now()
     require(listed, "GET /api/modhub/mine: the mod that was just created is missing.")
     for answered in (draft, mod.edited({}), listed):
-        require_shape("a mod", MOD_SHAPE, answered)
+        require_shape("a mod", MOD, answered)
         require_equal("url", f"/Modhub/{mod.id}", answered["url"])
 
 

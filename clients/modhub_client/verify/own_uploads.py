@@ -7,7 +7,7 @@ from modhub_client.verify.checks import own_check
 from modhub_client.verify.own_mod import PNG, mod_of
 from modhub_client.verify.replies import require, require_equal
 from modhub_client.verify.run import Run, find_asset
-from modhub_client.verify.shapes import ASSET_SHAPE, NOTE_SHAPE, described_answer, require_shape
+from modhub_client.verify.shapes import ASSET, NOTE, described_answer, require_shape
 
 CSS_LIMIT = 256 * 1024
 IMAGE_LIMIT = 2 * 1024 * 1024
@@ -80,7 +80,7 @@ def _a_second_file_replaces_the_first_and_images_gather(run: Run) -> None:
     kinds = [asset["kind"] for asset in after["assets"]]
     require_equal("kinds of the assets", ["code", "css"] + ["image"] * (before + 2), kinds)
     for asset in after["assets"]:
-        require_shape("an asset", ASSET_SHAPE, asset)
+        require_shape("an asset", ASSET, asset)
         require(asset["url"].startswith("/Modhub/file/"), f"the address of an asset: came {asset['url']}.")
 
 
@@ -177,7 +177,7 @@ def _an_entry_can_be_edited(run: Run) -> None:
     answer = mod.call("GET", "/notes").expect_document()
     require_equal("count of the entries", len(answer["notes"]), answer["count"])
     newest = answer["notes"][0]
-    require_shape("an entry", NOTE_SHAPE, newest)
+    require_shape("an entry", NOTE, newest)
     require_equal("title and editedAt of a new entry", ("note", None), (newest["title"], newest["editedAt"]))
     path = mod.path(f"/changelog/{newest['id']}")
     sent = {"title": "t" * 121, "text": "<p>text</p><script>x</script>" + "ä" * 4001}

@@ -19,7 +19,7 @@ from modhub_client.verify.replies import (
     require_equal,
 )
 from modhub_client.verify.run import Run
-from modhub_client.verify.shapes import require_shape
+from modhub_client.verify.shapes import NUMBER, TEXT, object_of, require_shape
 
 PLATFORM: Final = MARK
 """The platform of the builds that may leave traces: nobody else's."""
@@ -210,7 +210,8 @@ def _bad_sections_are_refused(run: Run) -> None:
 
 
 PAGE_LIMIT = 1024 * 1024
-PAGE_SHAPE = {"path": str, "title": str, "url": str, "revision": int, "updatedAt": str}
+BUILD = object_of(os=TEXT, version=TEXT, bytes=NUMBER, url=TEXT, newest=TEXT)
+PAGE = object_of(path=TEXT, title=TEXT, url=TEXT, revision=NUMBER, updatedAt=TEXT)
 
 
 def wiki(run: Run) -> RunPublisher:
@@ -253,7 +254,7 @@ def _a_page_is_published_and_changed(run: Run) -> None:
     publisher = wiki(run)
     page = publisher.page
     made = publisher.publish_page(page, b"text without a heading").expect_document(201)
-    require_shape("a page", PAGE_SHAPE, made)
+    require_shape("a page", PAGE, made)
     require_equal("path, title and revision", (page, page, 1), (made["path"], made["title"], made["revision"]))
     changed = publisher.publish_page(page, f"# About {page}\n\ntext".encode()).expect_document()
     require_equal("title and revision", (f"About {page}", 2), (changed["title"], changed["revision"]))
@@ -322,7 +323,7 @@ def _builds_are_published_and_kept(run: Run) -> None:
     for content, query in zip(files, (f"?version={publisher.nonce}&name=build.zip", ""), strict=True):
         reply = app_call(run, f"/api/modhub/app/{PLATFORM}{query}", body=content).expect(201)
         made.append(reply.document())
-        require_shape("a build", {"os": str, "version": str, "bytes": int, "url": str, "newest": str}, made[-1])
+        require_shape("a build", BUILD, made[-1])
     require_equal("version and bytes", (publisher.nonce, len(files[0])), (made[0]["version"], made[0]["bytes"]))
     require_equal("newest", f"/Modhub/app/{PLATFORM}", made[0]["newest"])
     for build, content in zip(made, files, strict=True):

@@ -12,13 +12,20 @@ from typing import Any, Final
 from modhub_client.verify.checks import check
 from modhub_client.verify.replies import JSON_TYPE, Broken, Reply, Skipped, require, require_equal
 from modhub_client.verify.run import UNKNOWN_ID, Run
-from modhub_client.verify.shapes import DIGEST_SHAPE, TIME_SHAPE, described_answer, require_shape
+from modhub_client.verify.shapes import (
+    NUMBER,
+    TEXT,
+    TIME,
+    described_answer,
+    list_of,
+    object_of,
+    or_null,
+    require_shape,
+    text_like,
+)
 
-_VERSION: Final = {"version": str, "name": str, "bytes": int, "uploadedAt": str, "url": str}
-_BUILDS: Final = {
-    "builds": [{"os": re.compile("[a-z0-9]+(?:-[a-z0-9]+)*"), **_VERSION, "versions": [_VERSION]}],
-    "changelog": str,
-}
+_VERSION: Final = {"version": TEXT, "name": TEXT, "bytes": NUMBER, "uploadedAt": TEXT, "url": TEXT}
+_BUILD: Final = object_of(os=text_like("[a-z0-9]+(?:-[a-z0-9]+)*"), **_VERSION, versions=list_of(object_of(**_VERSION)))
 _FIRST_SYSTEMS: Final = ("windows", "linux", "macos")
 
 
@@ -38,7 +45,7 @@ def _builds(run: Run) -> list[dict[str, Any]]:
 def each_system_has_its_newest_build_and_all_versions(run: Run) -> None:
     """Newest first; the entry is that of the newest."""
     document = read_builds(run)
-    require_shape("the app", _BUILDS, document)
+    require_shape("the app", object_of(builds=list_of(_BUILD), changelog=TEXT), document)
     names = [build["os"] for build in document["builds"]]
     require_equal("the systems, each once", len(names), len(set(names)))
     for build in document["builds"]:
@@ -109,7 +116,7 @@ def tags_have_a_name_and_titles(run: Run) -> None:
     """By name; those of a mod are among them, five at most."""
     document = described_answer(run, "GET /api/modhub/tags", run.service.get("/api/modhub/tags"))
     names = [tag["name"] for tag in document["tags"]]
-    require_shape("the names of tags", [re.compile("[a-z0-9-]{1,32}")], names)
+    require_shape("the names of tags", list_of(text_like("[a-z0-9-]{1,32}")), names)
     require_equal("the order of tags", sorted(set(names)), names)
     for mod in run.mods[:5]:
         tags = run.service.read(f"/api/modhub/{mod['id']}/tags")["tags"]
@@ -159,15 +166,15 @@ def the_wiki_has_its_contract(run: Run) -> None:
 moderation_check = partial(check, feature="modhub_moderation", added=True)
 _ADVISORIES: Final = "/api/modhub/advisories"
 _ADVISORY_PAGE: Final = "/Modhub/advisories"
-_ADVISORY_TEXT: Final = re.compile("(?s).{1,500}")
-_ADVISORY: Final = {
-    "sha256": DIGEST_SHAPE,
-    "kind": re.compile("malware|vulnerable|illegal|other"),
-    "reason": _ADVISORY_TEXT,
-    "advice": _ADVISORY_TEXT,
-    "since": TIME_SHAPE,
-    "withdrawnAt": (TIME_SHAPE, None),
-}
+_ADVISORY_TEXT: Final = text_like("(?s:.{1,500})")
+_ADVISORY: Final = object_of(
+    sha256=text_like("[0-9a-f]{64}"),
+    kind=text_like("malware|vulnerable|illegal|other"),
+    reason=_ADVISORY_TEXT,
+    advice=_ADVISORY_TEXT,
+    since=TIME,
+    withdrawnAt=or_null(TIME),
+)
 _NO_PREFIXES: Final = ("abcd", "abcdef", "abcdg", "a" * 64, "+1234", "12%2034", "%D9%A1" * 5)
 """Not five hexadecimal digits: too few, too many, others, those of another script."""
 _SIGNATURE_BYTES: Final = 64
@@ -189,7 +196,7 @@ def _all(run: Run) -> list[dict[str, Any]]:
 @moderation_check("C-ADV-1")
 def an_advisory_says_what_is_known_of_one_file(run: Run) -> None:
     """Its kind, a reason and an advice of 1 to 500 characters, since when, and whether it was withdrawn."""
-    require_shape("the advisories", [_ADVISORY], _all(run))
+    require_shape("the advisories", list_of(_ADVISORY), _all(run))
 
 
 @moderation_check("C-ADV-2")

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from modhub_client.verify.checks import check
 from modhub_client.verify.replies import Skipped, require, require_equal
 from modhub_client.verify.run import Run
-from modhub_client.verify.shapes import MOD_SHAPE, require_shape
+from modhub_client.verify.shapes import FLAG, MOD, NUMBER, list_of, object_of, require_shape
 
 _NONSENSE = "zqxjkvbwpqzx"
 
@@ -43,7 +43,7 @@ def _some_word(run: Run) -> tuple[dict[str, Any], str]:
 @check("C-LIST-1")
 def a_list_has_its_fields_and_counts(run: Run) -> None:
     """``count`` is that of the page, ``total`` that of all matches, ``more`` whether there are others."""
-    shape = {"count": int, "total": int, "page": int, "size": int, "more": bool, "mods": [MOD_SHAPE]}
+    shape = object_of(count=NUMBER, total=NUMBER, page=NUMBER, size=NUMBER, more=FLAG, mods=list_of(MOD))
     whole, first = read_list(run, size=100), read_list(run, size=2)
     for document in (whole, first):
         require_shape("the list", shape, document)

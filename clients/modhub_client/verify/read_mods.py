@@ -6,7 +6,18 @@ from typing import Any, Final
 from modhub_client.verify.checks import check
 from modhub_client.verify.replies import require, require_equal
 from modhub_client.verify.run import UNKNOWN_ID, Run
-from modhub_client.verify.shapes import MOD_SHAPE, NOTE_SHAPE, TIME_SHAPE, described_answer, require_shape
+from modhub_client.verify.shapes import (
+    MOD,
+    MOD_FIELDS,
+    NOTE,
+    NUMBER,
+    TEXT,
+    TIME,
+    described_answer,
+    list_of,
+    object_of,
+    require_shape,
+)
 
 _FIELDS_OF_FEATURES: Final = {
     "modhub_auth": "author",
@@ -26,10 +37,11 @@ def label_of_mod(mod: dict[str, Any]) -> str:
 def every_call_gives_a_mod_its_whole_shape(run: Run) -> None:
     """Lists, the single read, and each entry of ``install``."""
     for mod in run.mods:
-        require_shape(label_of_mod(mod), MOD_SHAPE, mod)
+        require_shape(label_of_mod(mod), MOD, mod)
+    shape = object_of(**MOD_FIELDS, install=list_of(MOD), missing=list_of(TEXT))
     for mod in run.mods[:3]:
         single = run.service.read(f"/api/modhub/{mod['id']}")
-        require_shape("the single read", {**MOD_SHAPE, "install": [MOD_SHAPE], "missing": [str]}, single)
+        require_shape("the single read", shape, single)
 
 
 @check("C-MOD-2")
@@ -51,7 +63,7 @@ def the_address_of_a_mod_is_its_page(run: Run) -> None:
 def times_have_microseconds_and_are_utc(run: Run) -> None:
     """And no mod changed before it was created."""
     for mod in run.mods:
-        require_shape(label_of_mod(mod), {"createdAt": TIME_SHAPE, "updatedAt": TIME_SHAPE}, mod)
+        require_shape(label_of_mod(mod), object_of(createdAt=TIME, updatedAt=TIME), mod)
         require(mod["createdAt"] <= mod["updatedAt"], f"{label_of_mod(mod)} changed before it was created.")
 
 
@@ -80,7 +92,7 @@ def a_changelog_has_its_entries_newest_first(run: Run) -> None:
     """``{count, notes}``, each entry with all its fields."""
     for mod in run.mods[:5]:
         changelog = run.service.read(f"/api/modhub/{mod['id']}/changelog")
-        require_shape("the changelog", {"count": int, "notes": [NOTE_SHAPE]}, changelog)
+        require_shape("the changelog", object_of(count=NUMBER, notes=list_of(NOTE)), changelog)
         require_equal("count", len(changelog["notes"]), changelog["count"])
         for newer, older in pairwise(note["createdAt"] for note in changelog["notes"]):
             require(newer >= older, f"the changelog of {label_of_mod(mod)} is not newest first.")

@@ -1,4 +1,4 @@
-"""The shapes of documents, and the comparison of a value with one. Documents may have more fields than is said.
+"""The shapes of documents, in JSON Schema, and the comparison of a value with one. Documents may have more fields.
 
 Those of the interface stand here: what the service says of itself is no measure of them, and another implementation
 need not say anything. All others are in its own description (C-API-2).
@@ -8,76 +8,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from modhub_client.verify.replies import Broken, Reply, require
+from modhub_client.verify.replies import Broken, Reply
 from modhub_client.verify.run import Run
 
-GUID_SHAPE: Final = re.compile("[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
-TIME_SHAPE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
-ADDRESS_SHAPE: Final = re.compile(r"/(?!/)[!-~]*")
-"""An address on the same service."""
-DIGEST_SHAPE: Final = re.compile("[0-9a-f]{64}")
-ASSET_SHAPE: Final = {"kind": re.compile("code|css|image"), "name": str, "bytes": int, "url": ADDRESS_SHAPE}
-MOD_SHAPE: Final[Mapping[str, Any]] = {
-    "id": int,
-    "guid": GUID_SHAPE,
-    "title": str,
-    "description": str,
-    "version": str,
-    "games": [str],
-    "requires": [GUID_SHAPE],
-    "conflictsWith": [GUID_SHAPE],
-    "published": bool,
-    "createdAt": str,
-    "updatedAt": str,
-    "url": ADDRESS_SHAPE,
-    "assets": [ASSET_SHAPE],
-}
-NOTE_SHAPE: Final[Mapping[str, Any]] = {
-    "id": int,
-    "title": (str, None),
-    "text": str,
-    "createdAt": str,
-    "editedAt": (str, None),
-    "automatic": bool,
-}
-
-
-def require_shape(subject: str, shape: Any, value: Any) -> None:
-    """`Broken` unless ``value`` has the shape; ``subject`` names it.
-
-    A shape is a type, a pattern that a whole text matches, None, a list with the shape of each item, an object with the
-    shapes of fields, or a tuple of alternatives.
-    """
-    if isinstance(shape, Mapping):
-        require(isinstance(value, dict), f"{subject}: expected an object, came {type(value).__name__}.")
-        for name, inner in shape.items():
-            require(name in value, f"{subject}: the field {name} is missing.")
-            require_shape(f"{subject}.{name}", inner, value[name])
-    elif isinstance(shape, list):
-        require(isinstance(value, list), f"{subject}: expected a list, came {type(value).__name__}.")
-        for position, item in enumerate(value):
-            require_shape(f"{subject}[{position}]", shape[0], item)
-    else:
-        alternatives = shape if isinstance(shape, tuple) else (shape,)
-        names = " or ".join(map(_name_of, alternatives))
-        require(
-            any(_fits(choice, value) for choice in alternatives), f"{subject}: expected {names}, came {value!r:.100}."
-        )
-
-
-def _fits(shape: Any, value: Any) -> bool:
-    if isinstance(shape, re.Pattern):
-        return isinstance(value, str) and shape.fullmatch(value) is not None
-    # True is no number.
-    return value is None if shape is None else type(value) is shape
-
-
-def _name_of(shape: Any) -> str:
-    if isinstance(shape, re.Pattern):
-        return f"text like {shape.pattern}"
-    return "null" if shape is None else str(shape.__name__)
-
-
+Shape = Mapping[str, Any]
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "object": (dict,),
     "array": (list,),
@@ -87,6 +21,59 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "boolean": (bool,),
     "null": (type(None),),
 }
+TEXT, NUMBER, FLAG = ({"type": name} for name in ("string", "integer", "boolean"))
+
+
+def text_like(pattern: str) -> Shape:
+    """A text that the pattern matches as a whole."""
+    return {"type": "string", "pattern": rf"\A(?:{pattern})\Z"}
+
+
+def list_of(shape: Shape) -> Shape:
+    """A list whose items have this shape."""
+    return {"type": "array", "items": shape}
+
+
+def object_of(**fields: Shape) -> Shape:
+    """An object with these fields."""
+    return {"type": "object", "required": [*fields], "properties": fields}
+
+
+def or_null(shape: Shape) -> Shape:
+    """A value of this shape, or null."""
+    return {"anyOf": [shape, {"type": "null"}]}
+
+
+GUID: Final = text_like("[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+TIME: Final = text_like(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
+ADDRESS: Final = text_like(r"/(?!/)[!-~]*")
+"""An address on the same service."""
+ASSET: Final = object_of(kind=text_like("code|css|image"), name=TEXT, bytes=NUMBER, url=ADDRESS)
+MOD_FIELDS: Final = {
+    "id": NUMBER,
+    "guid": GUID,
+    "title": TEXT,
+    "description": TEXT,
+    "version": TEXT,
+    "games": list_of(TEXT),
+    "requires": list_of(GUID),
+    "conflictsWith": list_of(GUID),
+    "published": FLAG,
+    "createdAt": TEXT,
+    "updatedAt": TEXT,
+    "url": ADDRESS,
+    "assets": list_of(ASSET),
+}
+MOD: Final = object_of(**MOD_FIELDS)
+NOTE: Final = object_of(
+    id=NUMBER, title=or_null(TEXT), text=TEXT, createdAt=TEXT, editedAt=or_null(TEXT), automatic=FLAG
+)
+
+
+def require_shape(subject: str, shape: Shape, value: Any) -> None:
+    """`Broken` unless ``value`` has the shape; ``subject`` names it."""
+    for mistake in _mistakes(shape, value, {}, subject):
+        raise Broken(mistake)
 
 
 def described_answer(run: Run, call: str, reply: Reply) -> dict[str, Any]:
@@ -98,32 +85,30 @@ def described_answer(run: Run, call: str, reply: Reply) -> dict[str, Any]:
     method, path = call.split()
     operation = run.description.get("paths", {}).get(path, {}).get(method.lower())
     if operation is not None:
-        schema = operation["responses"]["200"]["content"]["application/json"]["schema"]
-        for mistake in _mistakes(schema, document, run.description["components"]["schemas"], reply.call):
+        shape = operation["responses"]["200"]["content"]["application/json"]["schema"]
+        for mistake in _mistakes(shape, document, run.description["components"]["schemas"], reply.call):
             raise Broken(mistake)
     return document
 
 
-def _mistakes(schema: Mapping[str, Any], value: Any, schemas: Mapping[str, Any], where: str) -> Iterator[str]:
-    """What is wrong with a value, in sentences; of JSON Schema what descriptions of modhub use."""
-    if "$ref" in schema:
-        schema = schemas[schema["$ref"].rpartition("/")[2]]
-    if "anyOf" in schema:
-        tried = [list(_mistakes(choice, value, schemas, where)) for choice in schema["anyOf"]]
+def _mistakes(shape: Shape, value: Any, named: Mapping[str, Shape], where: str) -> Iterator[str]:
+    """What is wrong with a value, in sentences; of JSON Schema what is used here and in descriptions of modhub."""
+    if "$ref" in shape:
+        shape = named[shape["$ref"].rpartition("/")[2]]
+    if "anyOf" in shape:
+        tried = [list(_mistakes(choice, value, named, where)) for choice in shape["anyOf"]]
         yield from [] if [] in tried else tried[0]
         return
-    if value not in schema.get("enum", [value]):
-        yield f"{where}: expected one of {schema['enum']}, came {value!r:.100}."
+    pattern, known = shape.get("pattern", ""), shape.get("enum", [value])
     # True is no number.
-    if "type" in schema and type(value) not in _TYPES[schema["type"]]:
-        yield f"{where}: expected {schema['type']}, came {value!r:.100}."
+    if "type" in shape and type(value) not in _TYPES[shape["type"]]:
+        yield f"{where}: expected {shape['type']}, came {value!r:.100}."
+    elif value not in known or (isinstance(value, str) and not re.search(pattern, value)):
+        yield f"{where}: expected {pattern or known}, came {value!r:.100}."
     elif isinstance(value, dict):
-        yield from (
-            f"{where}: the field {name} is missing." for name in schema.get("required", ()) if name not in value
-        )
-        for name, inner in schema.get("properties", {}).items():
-            if name in value:
-                yield from _mistakes(inner, value[name], schemas, f"{where} {name}")
+        yield from (f"{where}: the field {name} is missing." for name in shape.get("required", ()) if name not in value)
+        for name in shape.get("properties", {}).keys() & value.keys():
+            yield from _mistakes(shape["properties"][name], value[name], named, f"{where} {name}")
     elif isinstance(value, list):
         for item in value:
-            yield from _mistakes(schema.get("items", {}), item, schemas, where)
+            yield from _mistakes(shape.get("items", {}), item, named, where)
