@@ -44,7 +44,7 @@ from modhub_client.verify.report import (
     result_line,
     summary_lines,
 )
-from modhub_client.verify.run import Run, RunCredentials, RunOptions, read_credentials
+from modhub_client.verify.run import Run, RunCredentials, read_credentials
 from modhub_client.verify.runner import run_checks
 from modhub_client.verify.service import VerifiedService
 
@@ -131,7 +131,7 @@ def _verify(
     except (Broken, Skipped) as problem:
         warn(PROGRAM, f"The features are not known: {problem}")
         features = frozenset({"core"})
-    run = Run(service, features, RunOptions(arguments.may_leave_traces, arguments.interface_only), credentials)
+    run = Run(service, features, credentials, arguments.may_leave_traces, arguments.interface_only)
     _require_credentials(run, parts)
     checks = [check for check in CHECKS if check.part in parts]
     bar = ProgressBar(len(checks), None if arguments.json else sys.stderr)

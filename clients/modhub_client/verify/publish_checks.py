@@ -309,7 +309,7 @@ def _a_removed_page_is_gone(run: Run) -> None:
 def traces(run: Run) -> RunPublisher:
     """The key; `Skipped` unless the run may leave what it publishes."""
     publisher = publisher_of(run)
-    if not run.options.may_leave_traces:
+    if not run.may_leave_traces:
         raise Skipped("needs --may-leave-traces")
     return publisher
 

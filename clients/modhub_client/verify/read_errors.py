@@ -6,7 +6,7 @@ from typing import Final
 
 from modhub_client.verify.checks import check
 from modhub_client.verify.replies import JSON_TYPE, Absent, require, require_equal
-from modhub_client.verify.run import UNKNOWN_GUID, UNKNOWN_ID, Run
+from modhub_client.verify.run import UNKNOWN_ID, Run
 
 _CODE: Final = re.compile("[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 _TRACES: Final = re.compile(r"Traceback|File \"|site-packages|sqlite3|psycopg|SELECT |/usr/lib|\.py\b", re.IGNORECASE)
@@ -107,13 +107,6 @@ def security_txt_names_a_contact(run: Run) -> None:
         raise Absent("the deployment has no security.txt")
     require("/Modhub/contact" in reply.text, f"{reply.call}: expected Contact with /Modhub/contact.")
     require(re.search(r"(?m)^Expires: [0-9]{4}-", reply.text), f"{reply.call}: expected Expires.")
-
-
-@check("C-READ-1", added=True)
-def an_unknown_mod_is_one_404(run: Run) -> None:
-    """Whatever is asked for; to a GUID as a number, too."""
-    bodies = {run.service.get(f"/api/modhub/{name}").expect(404).body for name in (UNKNOWN_GUID, UNKNOWN_ID)}
-    require_equal("the answers of unknown mods", 1, len(bodies))
 
 
 @check("C-ERR-6", "C-TOK-2", "C-OWN-13", feature="modhub_auth", added=True)

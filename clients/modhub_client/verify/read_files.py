@@ -87,20 +87,22 @@ def if_range_continues_the_same_file_only(run: Run) -> None:
 
 @check("C-HTTP-8", added=True)
 def unreadable_ranges_and_conditions_are_ignored(run: Run) -> None:
-    """The whole file comes."""
-    if run.code_file["bytes"] > _WHOLE:
-        raise Skipped("every code file is larger than 4 MB")
-    for name, value in (
-        ("range", "bytes=9-1"),
-        ("range", "bytes=one-two"),
-        ("range", "lines=1-2"),
-        ("range", "bytes=0-0,2-3"),
+    """The whole comes, of a file and of a read, which has no ranges at all."""
+    conditions = [
         ("if_none_match", "not quoted"),
+        ("if_none_match", "W/"),
+        ("if_none_match", '"\x80'),
         ("if_modified_since", "yesterday"),
         ("if_unmodified_since", "99 Nov"),
+    ]
+    ranges = [("range", value) for value in ("bytes=9-1", "bytes=one-two", "lines=1-2", "bytes=0-0,2-3")]
+    for whole, odd in (
+        (_whole(run), [*conditions, *ranges]),
+        (run.service.get("/api/modhub/games").expect(200), [*conditions, ("range", "bytes=0-1")]),
     ):
-        reply = run.service.get(run.code_file["url"], **{name: value}).expect(200)
-        require_equal(f"the size with {name}: {value}", run.code_file["bytes"], len(reply.body))
+        for name, value in odd:
+            reply = run.service.get(whole.path, **{name: value}).expect(200)
+            require(reply.body == whole.body, f"{reply.call} with {name}: {value!r}: came other bytes.")
 
 
 @check("C-FILE-1", added=True)

@@ -33,15 +33,17 @@ def label_of_mod(mod: dict[str, Any]) -> str:
     return f"the mod {mod['id']}"
 
 
-@check("C-MOD-1")
-def every_call_gives_a_mod_its_whole_shape(run: Run) -> None:
-    """Lists, the single read, and each entry of ``install``."""
+@check("C-MOD-1", "C-READ-1", "C-READ-3")
+def a_single_read_is_the_mod_of_the_list(run: Run) -> None:
+    """Of the whole shape, as each entry of ``install``; the mod itself comes last there."""
     for mod in run.mods:
         require_shape(label_of_mod(mod), MOD, mod)
     shape = object_of(**MOD_FIELDS, install=list_of(MOD), missing=list_of(TEXT))
     for mod in run.mods[:3]:
         single = run.service.read(f"/api/modhub/{mod['id']}")
         require_shape("the single read", shape, single)
+        require_equal("the fields of the single read", mod, {name: single.get(name) for name in mod})
+        require_equal("the last entry of install", mod["guid"], single["install"][-1]["guid"])
 
 
 @check("C-MOD-2")

@@ -3,7 +3,7 @@
 import os
 import stat
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -100,22 +100,16 @@ UNKNOWN_ID: Final = 9_007_199_254_740_993
 """A number that nothing has."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """What the caller chose. ``may_leave_traces``: whether what cannot be removed again may be published."""
-
-    may_leave_traces: bool = False
-    interface_only: bool = False
-
-
 @dataclass
 class Run:
     """One run. Checks of the parts ``read`` and ``follow`` run in several threads and change nothing."""
 
     service: VerifiedService
     features: frozenset[str]
-    options: RunOptions = field(default_factory=RunOptions)
     credentials: RunCredentials = field(default_factory=RunCredentials)
+    may_leave_traces: bool = False
+    """Whether what cannot be removed again may be published."""
+    interface_only: bool = False
     notes: dict[str, Any] = field(default_factory=dict)
     """What checks of one part leave for later ones."""
     undo: list[Callable[[], object]] = field(default_factory=list)
@@ -123,7 +117,7 @@ class Run:
 
     def renewed(self) -> "Run":
         """The same run, which reads its samples of the catalogue once more."""
-        return Run(self.service, self.features, self.options, self.credentials, self.notes, self.undo)
+        return replace(self)
 
     # What the catalogue has. It is read once; content that a check needs and nobody published is no fault.
 

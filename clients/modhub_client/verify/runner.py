@@ -94,7 +94,7 @@ def try_check(run: Run, check: ContractCheck) -> CheckResult:
 def _require_feature(run: Run, check: ContractCheck) -> None:
     if check.feature not in run.features:
         raise Absent(f"the deployment has no {check.feature}")
-    if check.added and run.options.interface_only:
+    if check.added and run.interface_only:
         raise Absent("not part of the interface")
 
 

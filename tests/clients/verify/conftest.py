@@ -14,7 +14,7 @@ from modhub.catalogue.pictures.maker import PictureMaker
 from modhub.catalogue.samples import SAMPLE_FILES
 from modhub_auth.publisher_keys import create_key
 from modhub_client.verify.report import CheckState
-from modhub_client.verify.run import Run, RunCredentials, RunOptions
+from modhub_client.verify.run import Run, RunCredentials
 from modhub_client.verify.runner import run_checks
 from modhub_client.verify.service import VerifiedService
 from modhub_testing import Site
@@ -81,7 +81,7 @@ class Verified:
     def verify(self, checks, credentials=None, *, traces=True):
         """Run checks, by default with the account and a machine key for everything."""
         with VerifiedService(self.url) as service:
-            run = Run(service, ENABLED, RunOptions(may_leave_traces=traces), credentials or self.account)
+            run = Run(service, ENABLED, credentials or self.account, may_leave_traces=traces)
             return run_checks(run, checks, bool)
 
     @property

@@ -97,7 +97,7 @@ FAULTS = [
         replaces(at("/Modhub/unheard-of"), "</main>", "Traceback (most recent call last)</main>"),
     ),
     ("credentials are checked before input", status(at(LIST, "POST"), 400)),
-    ("an unknown mod is one 404", document(at(NOBODY), lambda error: error.update(message="Hidden."))),
+    ("an absent mod is 404", document(at(NOBODY), lambda error: error.update(message="Hidden."))),
     (
         "every schema that is named is there",
         document(at("/api/openapi.json"), lambda api: api["components"]["schemas"].pop("ModDocument")),
