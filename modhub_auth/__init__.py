@@ -18,8 +18,9 @@ from modhub.plugins.workers import RoundFailed, time_is_up
 from modhub_auth import offers
 from modhub_auth.container import AuthServices, create_auth_services
 from modhub_auth.mail.commands import find_mail_problems, folder_warning
+from modhub_auth.mail.link_tokens import delete_expired_links
 from modhub_auth.mail.outbox import Outbox
-from modhub_auth.mail.sender import EXPIRY_SECONDS, SEND_SECONDS
+from modhub_auth.mail.sender import EXPIRY_SECONDS, SEND_SECONDS, delete_old_emails
 from modhub_auth.mail.transports import DeliveryUnavailable
 from modhub_auth.models import HELD, ClientSession, OutgoingEmail, PageSession, ResetRequest
 from modhub_auth.personal_data import collect_account
@@ -28,6 +29,8 @@ from modhub_auth.resources import Auth, Device, IAuth
 from modhub_auth.schemas import MAX_ACCOUNT_BODY
 from modhub_auth.settings import ACCOUNT_SETTINGS, MAIL_SETTINGS
 from modhub_auth.signin.authentication import BearerCredential
+from modhub_auth.signin.recovery import queue_requested_resets
+from modhub_auth.signin.sessions import delete_expired_sessions
 
 log = logging.getLogger(__name__)
 
@@ -40,15 +43,21 @@ def warn_about_mail_folder(event: ApplicationStarted) -> None:
 
 def send_emails(registry: Any) -> None:
     """The worker that sends what is due; each process has one, and a lease gives each email to one of them."""
+    queue_requested_resets(registry)
     try:
         find_service(registry, AuthServices).mail_sender.send_due(time_is_up(registry))
     except DeliveryUnavailable as error:
         raise RoundFailed(str(error)) from error
 
 
-def delete_old_emails(registry: Any) -> None:
-    """The worker that deletes old emails, and what has expired."""
-    find_service(registry, AuthServices).mail_sender.clean_up()
+def delete_expired(registry: Any) -> None:
+    """The worker that deletes old emails, attempts, links and sessions."""
+    auth = find_service(registry, AuthServices)
+    with auth.databases.write_session.begin() as session:
+        auth.rate_limiter.purge(session)
+        delete_expired_links(session)
+        delete_expired_sessions(session)
+        delete_old_emails(session)
 
 
 def check_passwords(registry: Any, _session: Any) -> tuple[()]:
@@ -103,7 +112,7 @@ def includeme(config: Configurator) -> None:
     config.add_service(IAccounts, Accounts())
     config.add_subscriber(warn_about_mail_folder, ApplicationStarted)
     config.add_worker("emails", send_emails, SEND_SECONDS)
-    config.add_worker("old emails", delete_old_emails, EXPIRY_SECONDS)
+    config.add_worker("old emails", delete_expired, EXPIRY_SECONDS)
     config.add_subscriber(end_sessions_and_hold_emails, DatabaseRestored)
     config.add_subscriber(offers.delete_offers_of_mods, ModsDeleted)
     config.add_removable_part("author_name", N_("Name of the account"), remove_name, restore_name, target="account")

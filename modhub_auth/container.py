@@ -2,22 +2,16 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
 from typing import Any
-
-from sqlalchemy.orm import Session
 
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
-from modhub.ui.i18n import Catalogs
 from modhub.web.request import Request
-from modhub_auth.mail import link_tokens
 from modhub_auth.mail.outbox import EMAIL_ENCRYPTION, Outbox
 from modhub_auth.mail.sender import MailSender
 from modhub_auth.mail.transports import transport_from_settings
 from modhub_auth.rate_limits import RateLimiter
 from modhub_auth.read_service import AccountReader
-from modhub_auth.signin import recovery, sessions
 from modhub_auth.signin.openid import Steam
 from modhub_auth.signin.passwords import HashingGate, QueuedHasher
 from modhub_auth.signin.totp import AuthenticatorProposals
@@ -48,18 +42,11 @@ class AuthServices:
     mail_sender: MailSender
 
 
-def delete_expired(rate_limiter: RateLimiter, session: Session) -> None:
-    """Delete expired attempts, links and sessions."""
-    rate_limiter.purge(session)
-    link_tokens.delete_expired_links(session)
-    sessions.delete_expired_sessions(session)
-
-
 def create_auth_services(registry: Any) -> AuthServices:
     """Create the services of an application whose settings are declared."""
     settings, databases = registry.settings, find_service(registry, Databases)
     secret = settings["modhub.secret"]
-    rate_limiter = RateLimiter(databases, timedelta(seconds=settings["modhub_auth.window_seconds"]))
+
     outbox = Outbox(
         settings["modhub.base_url"],
         settings["mail.default_sender"],
@@ -71,7 +58,7 @@ def create_auth_services(registry: Any) -> AuthServices:
         AccountReader(databases.raw_queries),
         QueuedHasher(HashingGate()),
         AccessTokens(secret),
-        rate_limiter,
+        RateLimiter(databases, timedelta(seconds=settings["modhub_auth.window_seconds"])),
         SecretBox(secret, "authenticator secret"),
         AuthenticatorProposals(secret),
         {Steam.name: Steam(settings["modhub_auth.steam_provider"])} if settings["modhub_auth.steam"] else {},
@@ -79,13 +66,7 @@ def create_auth_services(registry: Any) -> AuthServices:
         SecretBox(secret, "platform sign-in"),
         SecretBox(secret, "password sign-in"),
         outbox,
-        MailSender(
-            databases,
-            outbox,
-            transport_from_settings(settings),
-            partial(recovery.queue_requested_resets, databases, outbox, find_service(registry, Catalogs)),
-            partial(delete_expired, rate_limiter),
-        ),
+        MailSender(databases, outbox, transport_from_settings(settings)),
     )
 
 

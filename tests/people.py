@@ -17,6 +17,7 @@ from modhub_auth.models import Login
 from modhub_auth.services import delete_account, lock_account
 from modhub_auth.signin import totp
 from modhub_auth.signin.passwords import HashingGate, QueuedHasher
+from modhub_auth.signin.recovery import queue_requested_resets
 from modhub_testing import Site
 from modhub_testing.pages import form_at, new_visitor
 
@@ -107,8 +108,8 @@ class Person:
 
 def emails_to(site, address, subject=""):
     """The emails to an address with this in their subject, after sending all that waits; oldest first."""
-    worker = site.find_service(AuthServices).mail_sender
-    while worker.send_due():
+    queue_requested_resets(site.registry)
+    while site.find_service(AuthServices).mail_sender.send_due():
         pass
     folder = Path(site.registry.settings["modhub.mail_dir"])
     files = sorted(folder.glob("*.eml"), key=lambda path: path.stat().st_mtime_ns)

@@ -52,20 +52,10 @@ def is_due(time: datetime) -> ColumnElement[bool]:
 class MailSender:
     """Sends due emails; for the worker."""
 
-    def __init__(
-        self,
-        databases: Databases,
-        outbox: Outbox,
-        transport: MailTransport,
-        queue_resets: Callable[[], None],
-        delete_expired: Callable[[Session], None],
-    ) -> None:
-        """``queue_resets`` queues the emails of requested resets; ``delete_expired`` runs with each cleanup."""
+    def __init__(self, databases: Databases, outbox: Outbox, transport: MailTransport) -> None:
         self.databases = databases
         self.outbox = outbox
         self.transport = transport
-        self.queue_resets = queue_resets
-        self.delete_expired = delete_expired
         self._unrecorded: dict[int, dict[str, datetime | str | None]] = {}
         """Results that could not be written to the database yet. They are written before another email is sent."""
 
@@ -74,7 +64,6 @@ class MailSender:
 
         The current email is the last one when ``is_over()``: one that is cut off would be sent again later.
         """
-        self.queue_resets()
         self._write_results()
         emails = self._due_emails()
         if not emails:
@@ -155,8 +144,7 @@ class MailSender:
             self._update(update(OutgoingEmail).where(OutgoingEmail.id == email_id).values(values))
             self._unrecorded.pop(email_id, None)
 
-    def clean_up(self) -> None:
-        """Delete what has expired, and emails that were sent or died long ago."""
-        with self.databases.write_session.begin() as session:
-            self.delete_expired(session)
-            session.execute(delete(OutgoingEmail).where(OutgoingEmail.finished_at <= now() - SENT_RETENTION))
+
+def delete_old_emails(session: Session) -> None:
+    """Delete emails that were sent or died long ago."""
+    session.execute(delete(OutgoingEmail).where(OutgoingEmail.finished_at <= now() - SENT_RETENTION))

@@ -9,8 +9,11 @@ from sqlalchemy.orm import Session
 
 from modhub.audit import act_for_account, record
 from modhub.base.errors import ApiError, conflict
+from modhub.base.service_registry import find_service
 from modhub.content.text import N_
-from modhub.db import Databases, bulk
+from modhub.db import bulk
+from modhub.ui.i18n import Catalogs
+from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens
 from modhub_auth.mail.outbox import Outbox
 from modhub_auth.models import BY_PASSWORD, Account, ClientSession, DeviceCode, Link, Login, PageSession, ResetRequest
@@ -66,17 +69,18 @@ def may_send(session: Session, rate_limiter: RateLimiter, address: str) -> bool:
     return rate_limiter.allows(session, [rate_counter("letter", address, RESET_EMAILS_PER_WINDOW)])
 
 
-def queue_requested_resets(databases: Databases, outbox: Outbox, catalogs: Any) -> None:
+def queue_requested_resets(registry: Any) -> None:
     """Queue the emails of the requested resets whose account exists, and delete the requests.
 
     Each request has its own transaction, so that only one of several processes writes the email.
     """
-    with databases.readonly_session() as session:
+    auth, catalogs = find_service(registry, AuthServices), find_service(registry, Catalogs)
+    with auth.databases.readonly_session() as session:
         reset_requests = session.scalars(select(ResetRequest).order_by(ResetRequest.id).limit(RESET_BATCH)).all()
     for reset_request in reset_requests:
-        with databases.write_session.begin() as session:
+        with auth.databases.write_session.begin() as session:
             if bulk.execute_bulk(session, delete(ResetRequest).where(ResetRequest.id == reset_request.id)) == 1:
-                _queue_reset(session, outbox, reset_request.address, catalogs.choose(reset_request.language))
+                _queue_reset(session, auth.outbox, reset_request.address, catalogs.choose(reset_request.language))
 
 
 def _queue_reset(session: Session, outbox: Outbox, address: str, messages: Any) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from modhub.admin.program import Admin, build_admin_parser
 from modhub.base.settings import boolean, positive
-from modhub_auth.container import AuthServices
+from modhub_auth import send_emails
 from modhub_testing.pages import new_visitor
 from modhub_testing.service import free_port
 from tests.people import cheap_hashes, text_of
@@ -176,7 +176,7 @@ class Mail:
 
     def read(self):
         """Send what is due; all emails so far, oldest first."""
-        self.app.find_service(AuthServices).mail_sender.send_due()
+        send_emails(self.app.registry)
         files = sorted(self.folder.glob("*.eml"), key=lambda path: path.stat().st_mtime_ns)
         return [email.message_from_bytes(path.read_bytes(), policy=email.policy.default) for path in files]
 

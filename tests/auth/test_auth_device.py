@@ -17,12 +17,12 @@ from modhub.base.errors import ApiError
 from modhub.db import now
 from modhub_auth import services
 from modhub_auth.blocking import block_accounts
-from modhub_auth.container import AuthServices
 from modhub_auth.models import Attempt, ClientSession, DeviceCode, Login, PageSession
 from modhub_auth.services import lock_account
 from modhub_auth.signin import device_codes
 from modhub_testing.databases import TEST_SECRET
 from modhub_testing.pages import messages_on, new_visitor
+from modhub_testing.workers import run_worker
 from tests.people import add_authenticator, read, text_of, write
 from tests.races import at_once
 
@@ -408,7 +408,7 @@ def test_the_worker_deletes_what_has_expired(app):
         first = session.scalars(select(DeviceCode)).first()
         assert first is not None
         first.expires_at = now()
-    app.find_service(AuthServices).mail_sender.clean_up()
+    assert run_worker(app.registry, "old emails")
     assert len(rows(app)) == 1
 
 

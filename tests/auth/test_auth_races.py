@@ -135,14 +135,14 @@ def test_who_forgets_while_a_reset_is_being_written_stands_in_no_ones_way(app, p
     account_id = post(app, "register", person).json["accountId"]
     for _ in range(2):
         assert post(app, "forgot", {"email": person["email"]}).status_int == 204
-    own.mail_sender.queue_resets()
+    recovery.queue_requested_resets(app.registry)
     assert post(app, "forgot", {"email": person["email"]}).status_int == 204
     locking, lock = Event(), services.lock_account
     monkeypatch.setattr(recovery, "lock_account", lambda *arguments: locking.set() or lock(*arguments))
     with ThreadPoolExecutor(1) as pool:
         with own.databases.write_session.begin() as session:
             lock(session, account_id)
-            later = pool.submit(own.mail_sender.queue_resets)
+            later = pool.submit(recovery.queue_requested_resets, app.registry)
             # On SQLite it does not even begin before this transaction has ended.
             sqlite = app.databases.dialect == "sqlite"
             assert locking.wait(0.2 if sqlite else WAIT) is not sqlite
