@@ -32,12 +32,8 @@ class AuthServices:
     proposals: AuthenticatorProposals
     platforms: dict[str, Steam]
     """The enabled platforms by name."""
-    visit_box: SecretBox
-    """Encrypts why a browser was sent to a platform."""
-    pending_box: SecretBox
-    """Encrypts the login that returned from a platform while its code is asked for."""
-    code_box: SecretBox
-    """Encrypts the login whose password was right while its code is asked for."""
+    notes: SecretBox
+    """Encrypts what a browser keeps between two steps, such as the login whose code is asked for."""
     outbox: Outbox
     mail_sender: MailSender
 
@@ -62,9 +58,7 @@ def create_auth_services(registry: Any) -> AuthServices:
         SecretBox(secret, "authenticator secret"),
         AuthenticatorProposals(secret),
         {Steam.name: Steam(settings["modhub_auth.steam_provider"])} if settings["modhub_auth.steam"] else {},
-        SecretBox(secret, "platform visit"),
-        SecretBox(secret, "platform sign-in"),
-        SecretBox(secret, "password sign-in"),
+        SecretBox(secret, "note"),
         outbox,
         MailSender(databases, outbox, transport_from_settings(settings)),
     )

@@ -130,14 +130,14 @@ class SecretBox:
                 continue
         return None
 
-    def seal_note(self, request: Request, *facts: object) -> str:
+    def seal_note(self, request: Request, purpose: str, *facts: object) -> str:
         """Encrypt facts without spaces, and the time, for this browser: they are bound to its form token."""
-        return self.encrypt(" ".join(map(str, (to_micros(now()), *facts))), get_csrf_token(request))
+        return self.encrypt(" ".join(map(str, (to_micros(now()), *facts))), f"{purpose} {get_csrf_token(request)}")
 
-    def read_note(self, request: Request, sealed: str, life: timedelta) -> list[str] | None:
-        """The facts of :meth:`seal_note`; None for any other text, in another browser, and after its life."""
+    def read_note(self, request: Request, purpose: str, sealed: str, life: timedelta) -> list[str] | None:
+        """The facts of :meth:`seal_note`; None for another purpose or text, in another browser, and after its life."""
         try:
-            note = self.decrypt(sealed, get_csrf_token(request))
+            note = self.decrypt(sealed, f"{purpose} {get_csrf_token(request)}")
         except ValueError:
             return None
         if note is None:

@@ -47,6 +47,11 @@ from modhub_auth.tokens import LoginClaim
 # What the platform proved is in a field of the form, encrypted and bound to this browser's form token.
 
 
+CODE_STEP: Final = "platform sign-in"
+VISIT: Final = "platform visit"
+"""The purposes of notes: which login returned, and why a browser was sent away."""
+
+
 def platform_code_form(request: Request, pending: str) -> FormPage:
     """The form that asks for the code."""
     return FormPage(
@@ -56,7 +61,7 @@ def platform_code_form(request: Request, pending: str) -> FormPage:
 
 def _pending_login(auth: AuthServices, request: Request) -> LoginRecord:
     """The login that returned from the platform in this browser a moment ago; 403 without one."""
-    pending = auth.pending_box.read_note(request, form_value(request, "pending"), CODE_STEP_LIFE)
+    pending = auth.notes.read_note(request, CODE_STEP, form_value(request, "pending"), CODE_STEP_LIFE)
     if pending is None:
         raise platform_refused()
     login_id, random_id = pending
@@ -117,7 +122,7 @@ def _platform_url(request: Request, platform: Steam, next_path: str | None, purp
     wanted to link a login does not return to a new account.
     """
     account_id = request.identify(CredentialKind.ACCOUNT).account_id
-    state = auth_services(request).visit_box.seal_note(request, purpose, account_id)
+    state = auth_services(request).notes.seal_note(request, VISIT, purpose, account_id)
     return_to = _return_address(request, platform, next_path, state)
     return platform.sign_in_url(return_to, request.registry.settings["modhub.base_url"])
 
@@ -127,12 +132,12 @@ def _read_purpose(request: Request, state: str) -> str:
 
     Who only wants to sign in may take their time there.
     """
-    box, account_id = auth_services(request).visit_box, request.identify(CredentialKind.ACCOUNT).account_id
-    visit = box.read_note(request, state, SESSION_LIFETIME)
+    notes, account_id = auth_services(request).notes, request.identify(CredentialKind.ACCOUNT).account_id
+    visit = notes.read_note(request, VISIT, state, SESSION_LIFETIME)
     if visit is None or visit[1] != str(account_id):
         raise platform_refused()
     purpose = visit[0]
-    if purpose != SIGN_IN and box.read_note(request, state, PROOF_LIFETIME) is None:
+    if purpose != SIGN_IN and notes.read_note(request, VISIT, state, PROOF_LIFETIME) is None:
         raise platform_refused()
     return purpose
 
@@ -235,6 +240,6 @@ def _sign_in(request: Request, assertion: Assertion, next_path: str | None) -> A
             secret = sessions.begin_page_session(session, account, login, user_agent_label(request), proved=True)
             return never_stored(set_session_cookie(request, Redirect(next_path or HOME), secret))
         # What the form carries: the login that the platform proved.
-        pending = auth.pending_box.seal_note(request, login.id, login.random_id)
+        pending = auth.notes.seal_note(request, CODE_STEP, login.id, login.random_id)
     request.override_renderer = FORM_TEMPLATE
     return platform_code_form(request, pending).show(request)

@@ -102,6 +102,8 @@ def password_check(request: Request, *personal: str) -> Callable[[str], None]:
 # stored.
 
 
+CODE_STEP: Final = "password sign-in"
+"""The purpose of that note."""
 CODE_STEP_LIFE: Final = timedelta(minutes=10)
 """How long the visitor has to give the code after the password, or after the return from a platform."""
 
@@ -120,7 +122,7 @@ def is_code_step(request: Request) -> bool:
 
 def remember_password(request: Request, response: Any, login: PasswordLogin) -> None:
     """Remember in this browser that the password was right."""
-    sealed = auth_services(request).code_box.seal_note(request, login.account_id, _digest(login))
+    sealed = auth_services(request).notes.seal_note(request, CODE_STEP, login.account_id, _digest(login))
     set_own_cookie(request, response, SIGN_IN_COOKIE, sealed)
 
 
@@ -133,7 +135,7 @@ def forget_password(request: Request, response: Any) -> Any:
 
 def _remembered_login(request: Request) -> PasswordLogin | None:
     auth = auth_services(request)
-    facts = auth.code_box.read_note(request, own_cookie(request, SIGN_IN_COOKIE), CODE_STEP_LIFE)
+    facts = auth.notes.read_note(request, CODE_STEP, own_cookie(request, SIGN_IN_COOKIE), CODE_STEP_LIFE)
     if facts is None:
         return None
     account_id, digest = facts

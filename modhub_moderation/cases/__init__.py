@@ -14,7 +14,7 @@ def includeme(config: Configurator) -> None:
     """Register the addresses, the service, the panels, the subscribers, the worker and the pages."""
     for parent, name, factory in CHILDREN:
         config.add_child(parent, name, factory)
-    config.add_service(IBlockedAccounts, BlockedAccounts(config.registry.settings["modhub.secret"]))
+    config.add_service(IBlockedAccounts, BlockedAccounts())
     config.add_robots_rule(OWN_DECISIONS)
     config.add_robots_rule(APPEAL_PAGE)
     config.add_panel("personal", "moderation", queue_pages.desk_link, order=150)

@@ -16,7 +16,7 @@ from modhub.web.payload import query
 from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 from modhub_moderation.cases import words
-from modhub_moderation.cases.appeals import BlockedAccounts, create_appeal, find_by_secret
+from modhub_moderation.cases.appeals import create_appeal, find_by_secret, read_blocked_link
 from modhub_moderation.cases.models import Decision
 from modhub_moderation.cases.read_service import list_own_decisions, read_own_decision
 from modhub_moderation.cases.resources import (
@@ -91,8 +91,7 @@ def _linked(request: Request, secret: str) -> int:
     with request.databases.readonly_session() as session:
         decision = find_by_secret(session, secret)
         if decision is None:
-            blocked = BlockedAccounts(request.registry.settings["modhub.secret"])
-            number = blocked.read_link(request, secret)
+            number = read_blocked_link(request, secret)
             decision = None if number is None else session.get(Decision, number)
     # Of a deleted account nobody reads anything.
     if decision is None or decision.appeal_hash is None:

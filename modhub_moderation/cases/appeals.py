@@ -1,6 +1,5 @@
 """Appeals: one for each decision, within six months, decided by another moderator where there is one (C-APL-1)."""
 
-from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import select
@@ -13,9 +12,9 @@ from modhub.content.text import N_
 from modhub.db import now
 from modhub.ui.i18n import Translations
 from modhub.web.request import Request
+from modhub_auth.container import auth_services
 from modhub_auth.mail.outbox import EmailEntry, without_links
 from modhub_auth.signin.sessions import SESSION_IDLE
-from modhub_auth.tokens import SecretBox
 from modhub_moderation.cases.decisions import (
     find_last_decision,
     hash_secret,
@@ -38,12 +37,12 @@ from modhub_moderation.cases.statements import (
 from modhub_moderation.cases.words import OUTCOMES, say_subject
 from modhub_moderation.moderators import count_other_moderators, require_moderator
 
+STATEMENT_NOTE: Final = "statement for a blocked account"
+"""The purpose of the note in the link of :class:`BlockedAccounts`."""
+
 
 class BlockedAccounts:
     """See :class:`modhub_auth.resources.IBlockedAccounts`."""
-
-    def __init__(self, configured_secrets: Sequence[str]) -> None:
-        self._box = SecretBox(configured_secrets, "statement for a blocked account")
 
     def find_reasons(self, request: Request, account_id: int) -> str | None:
         """The statement of the last decision that blocks the account, first of one that it has not appealed."""
@@ -55,12 +54,13 @@ class BlockedAccounts:
             decision_id = session.scalar(newest)
         if decision_id is None:
             return None
-        return f"{APPEAL_PAGE}?token={self._box.seal_note(request, decision_id)}"
+        return f"{APPEAL_PAGE}?token={auth_services(request).notes.seal_note(request, STATEMENT_NOTE, decision_id)}"
 
-    def read_link(self, request: Request, sealed: str) -> int | None:
-        """The decision of such a link; None for any other text, in another browser, and once it has expired."""
-        facts = self._box.read_note(request, sealed, SESSION_IDLE)
-        return None if facts is None else int(facts[0])
+
+def read_blocked_link(request: Request, sealed: str) -> int | None:
+    """The decision of such a link; None for any other text, in another browser, and once it has expired."""
+    facts = auth_services(request).notes.read_note(request, STATEMENT_NOTE, sealed, SESSION_IDLE)
+    return None if facts is None else int(facts[0])
 
 
 APPEAL_EMAIL: Final = "appeal outcome"

@@ -241,11 +241,11 @@ def test_the_code_is_asked_for_ten_minutes_of_the_login_that_came_back(site, pro
     # C-TOK-8: a database that lost its newest rows gives their numbers out again.
     sign_in(site, provider)
     site.reset()
-    token, box = site.get(f"{HOME}/login").forms[0]["csrf_token"].value, site.find_service(AuthServices).pending_box
+    token, notes = site.get(f"{HOME}/login").forms[0]["csrf_token"].value, site.find_service(AuthServices).notes
     login, time = logins(site)[0], now()
 
     def status(number, at, random_id=login.random_id):
-        sealed = box.encrypt(f"{at} {number} {random_id}", token)
+        sealed = notes.encrypt(f"{at} {number} {random_id}", f"platform sign-in {token}")
         page = site.post(STEAM, {"pending": sealed, "code": "0", "csrf_token": token}, status="*")
         return int(page.status_int)
 
