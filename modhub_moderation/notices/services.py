@@ -19,7 +19,6 @@ from modhub.plugins.services import IAccounts, IMods, IPublicMods
 from modhub.plugins.workers import raise_if_stopping
 from modhub.ui.i18n import Catalogs, Translations
 from modhub.web.request import Request
-from modhub.web.traversal import parse_id
 from modhub_auth.email_addresses import require_address
 from modhub_auth.mail.outbox import EmailEntry, without_links
 from modhub_auth.tokens import new_refresh_token, token_digest
@@ -31,22 +30,11 @@ _NO_ID: Final = 0
 """In place of what is no id: the statement runs for it, too, so that the time reveals nothing (T-B4)."""
 
 
-class _File(msgspec.Struct):
-    kind: str
-    name: str
-    url: str
-
-
-class _Files(msgspec.Struct):
-    assets: list[_File] = []
-
-
 def list_images(request: Request, subject: Subject) -> dict[int, str]:
     """The names of the images that a report of the mod can name, in their order; an author has none."""
     documents = request.find_service(IPublicMods).get_documents([subject.guid]) if subject.guid else {}
-    files = [file for encoded in documents.values() for file in msgspec.json.decode(encoded, type=_Files).assets]
-    images = ((parse_id(file.url.rpartition("/")[2]), file.name) for file in files if file.kind == "image")
-    return {asset_id: name for asset_id, name in images if asset_id is not None}
+    files = [file for encoded in documents.values() for file in msgspec.json.decode(encoded)["assets"]]
+    return {int(file["url"].rpartition("/")[2]): file["name"] for file in files if file["kind"] == "image"}
 
 
 GROUND_TITLES: Final = {
@@ -80,18 +68,6 @@ _Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
-class CheckedReport:
-    """A report that keeps all rules, of an account, or of a stranger by name and address."""
-
-    ground: Ground
-    text: str
-    asset_id: int | None
-    account_id: int | None
-    name: str | None
-    email: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class SentReport:
     """A report as it was sent; what was left out is empty or None."""
 
@@ -111,8 +87,11 @@ class ReportRefused(Exception):
         self.errors = errors
 
 
-def check_report(sent: SentReport, account_id: int | None, images: Collection[int]) -> CheckedReport:
-    """The report; :class:`ReportRefused` if it breaks a rule (C-NTC-2). ``images``: those that it may name."""
+def check_report(sent: SentReport, account_id: int | None, images: Collection[int]) -> Notice:
+    """The notice of a report that keeps all rules, of an account, or of a stranger by name and address.
+
+    :class:`ReportRefused` if it breaks one (C-NTC-2). ``images``: those that it may name.
+    """
     errors = list[ApiError]()
 
     def checked(check: Callable[[], _Value], otherwise: _Value) -> _Value:
@@ -134,7 +113,7 @@ def check_report(sent: SentReport, account_id: int | None, images: Collection[in
         errors.append(invalid(message, field="goodFaith"))
     if errors:
         raise ReportRefused(errors)
-    return CheckedReport(ground, body, asset_id, account_id, name, email)
+    return Notice(ground=ground, text=body, asset_id=asset_id, account_id=account_id, name=name, email=email)
 
 
 def _ground(value: str) -> Ground:
@@ -197,29 +176,18 @@ def confirm_notice(registry: Any, session: Session, case: Case, notice: Notice, 
     queue_letter(session, registry, contact, NOTICE_EMAIL, write=write, languages=languages)
 
 
-def create_notice(registry: Any, session: Session, subject: Subject, report: CheckedReport, language: str) -> str:
-    """Store a report, confirm it by email, and return its receipt (C-NTC-1).
+def create_notice(registry: Any, session: Session, subject: Subject, notice: Notice, language: str) -> str:
+    """Store a checked notice, confirm it by email, and return its receipt (C-NTC-1).
 
     404 if the subject is gone meanwhile; :class:`OwnershipLost` if the account is.
     """
-    _lock_accounts(registry, session, subject, report.account_id)
+    _lock_accounts(registry, session, subject, notice.account_id)
     case = open_case(session, subject, Origin.NOTICE)
     _lock_mod(registry, session, subject)
     receipt = new_refresh_token()
-    receipt_hash = token_digest(receipt)
-    notice = Notice(
-        case_id=case.id,
-        receipt_hash=receipt_hash,
-        receipt=receipt_box(registry).encrypt(receipt, receipt_hash),
-        ground=report.ground,
-        text=report.text,
-        asset_id=report.asset_id,
-        account_id=report.account_id,
-        name=report.name,
-        email=report.email,
-        locale=language,
-        created_at=now(),
-    )
+    notice.case_id, notice.locale, notice.created_at = case.id, language, now()
+    notice.receipt_hash = token_digest(receipt)
+    notice.receipt = receipt_box(registry).encrypt(receipt, notice.receipt_hash)
     session.add(notice)
     session.flush()
     case.weight = weigh(session.scalars(select(Notice.ground).where(Notice.case_id == case.id)))

@@ -272,12 +272,12 @@ def _report(context: ReportsResource, request: Request) -> ReceiptDocument:
     images = () if asset_id is None else list_images(request, subject)
     sent = SentReport(body.ground, body.text, body.good_faith, _given(body.name), _given(body.email), asset_id)
     try:
-        report = check_report(sent, account_id, images)
+        notice = check_report(sent, account_id, images)
     except ReportRefused as refused:
         raise refused.errors[0] from None
     count_notice(request, account_id)
     language = language_of(request, body.locale)
-    receipt = create_notice(request.registry, request.dbsession, subject, report, language)
+    receipt = create_notice(request.registry, request.dbsession, subject, notice, language)
     request.response.status_int = 201
     return ReceiptDocument(receipt)
 
@@ -370,7 +370,7 @@ def report_page(context: ReportsResource, request: Request) -> Any:
         _asset_id(form_value(request, "assetId")),
     )
     try:
-        report = check_report(sent, account_id, images)
+        notice = check_report(sent, account_id, images)
         count_notice(request, account_id)
     except ReportRefused as refused:
         set_error_status(request, refused.errors[0])
@@ -378,7 +378,7 @@ def report_page(context: ReportsResource, request: Request) -> Any:
     except ApiError as limited:
         set_error_status(request, limited)
         return _form(request, subject, images, limited)
-    receipt = create_notice(request.registry, request.dbsession, subject, report, language_of(request))
+    receipt = create_notice(request.registry, request.dbsession, subject, notice, language_of(request))
     return Redirect(f"/Modhub/notices/{receipt}?done=sent")
 
 
