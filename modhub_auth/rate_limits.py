@@ -153,7 +153,7 @@ class RateLimiter:
 
     def _seconds_to_wait(self, session: Session, counters: Sequence[RateCounter], moment: datetime) -> float | None:
         """Lock the counters and return the seconds until all of them have room; None if they have."""
-        _lock(session, counters)
+        lock_counters(session, counters)
         _move_future_attempts(session, counters, moment)
         waits = []
         for counter in counters:
@@ -173,7 +173,7 @@ def _move_future_attempts(session: Session, counters: Iterable[RateCounter], mom
     bulk.execute_bulk(session, update(Attempt).where(*in_future).values(at=moment))
 
 
-def _lock(session: Session, counters: Iterable[RateCounter]) -> None:
+def lock_counters(session: Session, counters: Iterable[RateCounter]) -> None:
     """Lock the counters until the transaction ends. SQLite has only one writer anyway."""
     if session.get_bind().dialect.name != "postgresql":
         return

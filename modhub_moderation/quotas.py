@@ -1,6 +1,5 @@
 """Quotas: what one account may keep and send (C-QUO), counted in the transaction that stores."""
 
-import hashlib
 import math
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
@@ -25,6 +24,7 @@ from modhub.plugins.resources import IOwnMod
 from modhub.plugins.services import IMods, IProfiles
 from modhub.ui.template_helpers import translations_for
 from modhub.web.request import Request
+from modhub_auth.rate_limits import lock_counters, rate_counter
 
 
 class CountedUpload(Base):
@@ -43,13 +43,11 @@ UPLOAD_WINDOW: Final = timedelta(hours=1)
 
 
 def lock_quota(session: Session, account_id: int) -> None:
-    """Let what an account stores be counted one by one, until the transaction ends. SQLite has only one writer anyway.
+    """Let what an account stores be counted one by one, until the transaction ends.
 
     It is always the last lock that a call takes of its own, so no two calls wait for each other.
     """
-    if session.get_bind().dialect.name == "postgresql":
-        digest = hashlib.sha256(f"quota\0{account_id}".encode()).digest()
-        session.execute(select(func.pg_advisory_xact_lock(int.from_bytes(digest[:8], signed=True))))
+    lock_counters(session, [rate_counter("quota", str(account_id), 0)])
 
 
 def _is_counted(account_id: int) -> tuple[ColumnElement[bool], ...]:

@@ -36,7 +36,6 @@ _BATCH: Final = 100
 class Occurrence(NamedTuple):
     """A place where a file is or was. ``mod`` is None for a build, an icon, a picture, or a mod that was deleted."""
 
-    sha256: str
     mod: ModSummary | None
     kind: str
     """As :class:`FileRecord` says it; ``other`` without a mod."""
@@ -95,9 +94,9 @@ def withdraw_advisories(session: Session, digests: Collection[str]) -> list[str]
     return _withdraw(session, Advisory.sha256.in_([digest.lower() for digest in digests]))
 
 
-def withdraw_advisories_of(session: Session, decision_id: int) -> list[str]:
-    """Withdraw what a decision has made, because it was undone; return the digests."""
-    return _withdraw(session, Advisory.decision_id == decision_id)
+def withdraw_advisories_of(session: Session, decision_ids: Collection[int]) -> list[str]:
+    """Withdraw what these decisions have made, because they were undone; return the digests."""
+    return _withdraw(session, Advisory.decision_id.in_(decision_ids))
 
 
 def _withdraw(session: Session, which: ColumnElement[bool]) -> list[str]:
@@ -154,9 +153,9 @@ def find_occurrences(
         kind, name = (
             (file.kind, file.name) if mod else ("other", f"{file.name} of mod {file.mod_id}, which was deleted")
         )
-        occurrences.setdefault(file.sha256, []).append(Occurrence(file.sha256, mod, kind, name))
+        occurrences.setdefault(file.sha256, []).append(Occurrence(mod, kind, name))
     for sha256, names in files.find_others(session, digests).items():
-        occurrences.setdefault(sha256, []).extend(Occurrence(sha256, None, "other", name) for name in names)
+        occurrences.setdefault(sha256, []).extend(Occurrence(None, "other", name) for name in names)
     return occurrences
 
 

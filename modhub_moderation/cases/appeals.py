@@ -15,9 +15,9 @@ from modhub.web.request import Request
 from modhub_auth.container import auth_services
 from modhub_auth.mail.outbox import EmailEntry, without_links
 from modhub_auth.signin.sessions import SESSION_IDLE
+from modhub_auth.tokens import token_digest
 from modhub_moderation.cases.decisions import (
     find_last_decision,
-    hash_secret,
     lock_case,
     lock_subject,
     own_case,
@@ -79,7 +79,7 @@ class Standing(NamedTuple):
 
 def find_by_secret(session: Session, secret: str) -> Decision | None:
     """The decision whose statement has the link with this secret."""
-    matches = Decision.appeal_hash == hash_secret(secret)
+    matches = Decision.appeal_hash == token_digest(secret)
     return session.scalars(select(Decision).where(matches)).one_or_none() if secret else None
 
 

@@ -1,7 +1,5 @@
 """Cases, and deciding in them: one transaction writes decision, effect, emails and audit entry (C-CAS-3)."""
 
-import hashlib
-import secrets
 from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
@@ -20,6 +18,7 @@ from modhub.plugins.services import IMods
 from modhub.plugins.workers import raise_if_stopping
 from modhub_auth.blocking import find_blocked
 from modhub_auth.services import lock_account
+from modhub_auth.tokens import new_refresh_token, token_digest
 from modhub_moderation.advisories.models import AdvisoryKind
 from modhub_moderation.advisories.services import (
     AdvisableFile,
@@ -129,12 +128,6 @@ def advise(session: Session, decision: Decision, ruling: Ruling) -> None:
         create_advisories(session, ruling.advised, kind=kind, decision_id=decision.id, **words)
 
 
-def withdraw_advised(session: Session, case: Case) -> None:
-    """Withdraw what the decisions of a case advised: they were undone."""
-    for decision_id in session.scalars(select(Decision.id).where(Decision.case_id == case.id).order_by(Decision.id)):
-        withdraw_advisories_of(session, decision_id)
-
-
 APPEAL_DAYS: Final = 183
 """In which a decision can be appealed: the law wants six months."""
 DECIDED: Final = "case decided"
@@ -210,7 +203,7 @@ def write_decision(
     (case, state, last), effects, moment = locked, Effects.of(registry), now()
     ruling = clean_ruling(ruling, case, last, state, effects.moderation.parts)
     check_advised(session, registry, case, ruling)
-    secret = secrets.token_urlsafe(32) if ruling.kind in RESTRICTIONS else None
+    secret = new_refresh_token() if ruling.kind in RESTRICTIONS else None
     decision = Decision(
         case_id=case.id,
         replaces_id=None if last is None else last.id,
@@ -227,7 +220,7 @@ def write_decision(
         moderator_id=moderator_id,
         until=ruling.until,
         decided_at=moment,
-        appeal_hash=None if secret is None else hash_secret(secret),
+        appeal_hash=None if secret is None else token_digest(secret),
         appeal_until=None if secret is None else moment + timedelta(days=APPEAL_DAYS),
     )
     session.add(decision)
@@ -238,7 +231,8 @@ def write_decision(
     is_whole = last is None or undo(session, effects, case, last)
     advise(session, decision, ruling)
     if ruling.kind not in RESTRICTIONS and moderator_id is not None:
-        withdraw_advised(session, case)
+        # What the decisions of the case advised was undone.
+        withdraw_advisories_of(session, session.scalars(select(Decision.id).where(Decision.case_id == case.id)).all())
     case.open_key, case.decided_at, case.ended_at = None, case.decided_at or moment, moment
     session.flush()
     _record_decision(session, decision)
@@ -246,11 +240,6 @@ def write_decision(
     tell_owner(session, registry, written)
     tell_reporters(session, registry, written)
     return written
-
-
-def hash_secret(secret: str) -> str:
-    """What is stored of the secret in the link to appeal (256 random bits)."""
-    return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def has_open_appeal(session: Session, decision_id: int) -> bool:

@@ -82,8 +82,8 @@ def test_an_undone_decision_withdraws_its_own(site):
     advise(site, DIGEST, SAME_PREFIX, decision_id=3)
     advise(site, NEXT_PREFIX, decision_id=4)
     with site.databases.write_session.begin() as session:
-        assert services.withdraw_advisories_of(session, 3) == [SAME_PREFIX]
-        assert services.withdraw_advisories_of(session, 5) == []
+        assert services.withdraw_advisories_of(session, [3]) == [SAME_PREFIX]
+        assert services.withdraw_advisories_of(session, [5]) == []
     standing = [told["sha256"] for told in site.get(API).json["advisories"] if not told["withdrawnAt"]]
     assert standing == sorted([DIGEST, NEXT_PREFIX])
 
