@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import quote
 
 from modhub_client.verify.checks import own_check
+from modhub_client.verify.follow_changes import follow_all, read_changes
 from modhub_client.verify.follow_plans import put_question
 from modhub_client.verify.own_mod import PNG, OwnMod, mod_of
 from modhub_client.verify.owner import declare_body, foreign_mod, owner_of
@@ -155,10 +156,6 @@ def _a_file_that_is_declared_too_large_is_refused_at_once(run: Run) -> None:
     declare_body(run, path, CODE_LIMIT, {}).expect(401)
     body = declare_body(run, path, CODE_LIMIT + 1, mod.owner.credential).expect_error(413)
     require_equal("limitBytes of code", CODE_LIMIT, body.get("limitBytes"))
-
-
-MOST_PAGES = 50
-"""Pages of the change feed that are read to find its end."""
 
 
 def full_draft(run: Run) -> OwnMod:
@@ -336,26 +333,16 @@ def _a_draft_is_no_change(run: Run) -> None:
     require_equal("changes of a draft", [], changes_of(run, mod.guid))
 
 
-def last_serial(run: Run) -> int:
-    """The serial of the newest change; `Skipped` if the list is very long."""
-    serial: int = 0
-    for _ in range(MOST_PAGES):
-        answer = run.service.read(f"/api/modhub/changes?since={serial}&limit=1000")
-        serial = int(answer["serial"])
-        if not answer["more"]:
-            return serial
-    raise Skipped("the list of changes is very long")
-
-
 def note_serial(run: Run) -> None:
     """Remember the end of the list of changes, before the run's mod is published."""
     if "serial" not in run.notes and mod_of(run).published is None:
-        run.notes["serial"] = last_serial(run)
+        changes = follow_all(run)
+        run.notes["serial"] = changes[-1]["serial"] if changes else 0
 
 
 def changes_of(run: Run, guid: str) -> list[dict[str, Any]]:
     """The changes of a mod since ``run.notes["serial"]``."""
     if "serial" not in run.notes:
         raise Skipped("the list of changes was not read before")
-    answer = run.service.read(f"/api/modhub/changes?since={run.notes['serial']}&limit=1000")
-    return [change for change in answer["changes"] if change.get("guid") == guid]
+    page = read_changes(run, run.notes["serial"])
+    return [change for change in page["changes"] if change.get("guid") == guid]

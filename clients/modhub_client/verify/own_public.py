@@ -7,7 +7,7 @@ from modhub_client.verify.checks import own_check
 from modhub_client.verify.follow_plans import put_question
 from modhub_client.verify.own_access import changes_of, note_serial, require_hidden
 from modhub_client.verify.own_mod import CODE_NAME, PNG, OwnMod, mod_of
-from modhub_client.verify.replies import Reply, require, require_equal
+from modhub_client.verify.replies import require, require_equal
 from modhub_client.verify.run import Run, find_asset
 
 
@@ -26,18 +26,18 @@ def _a_draft_is_published_once_it_has_a_code_file(run: Run) -> None:
     run.service.get(mod.path()).expect(200)
 
 
-def single(run: Run) -> tuple[OwnMod, Reply]:
-    """The published mod, and what a visitor reads of it."""
+def published(run: Run) -> OwnMod:
+    """The mod, which everybody sees."""
     mod = mod_of(run)
     _ = mod.public
-    return mod, run.service.get(mod.path()).expect(200)
+    return mod
 
 
 @own_check("C-READ-1", "C-READ-3", "C-READ-6", "C-READ-8", "C-PRO-1")
 def _everybody_reads_the_published_mod(run: Run) -> None:
     """With what its owner wrote, and its changelog, newest first. ``install`` lacks the draft that it requires."""
-    mod, reply = single(run)
-    body, stored = reply.document(), mod.now()
+    mod = published(run)
+    body, stored = run.service.read(mod.path()), mod.now()
     for name in ("id", "guid", "title", "description", "games", "requires", "assets", "version"):
         require_equal(name, stored[name], body[name])
     require_equal("title", mod.title, body["title"])
@@ -51,7 +51,7 @@ def _everybody_reads_the_published_mod(run: Run) -> None:
 @own_check("C-READ-9", "C-FILE-1", "C-FILE-5", "C-UP-10")
 def _everybody_downloads_the_file_of_a_published_mod(run: Run) -> None:
     """At both addresses, with digest, stored type, and a name that is not ASCII."""
-    mod, _ = single(run)
+    mod = published(run)
     named = f"filename*=UTF-8''{quote(CODE_NAME)}".lower()
     for path in (mod.path("/download"), find_asset(mod.public, "code")["url"]):
         reply = run.service.get(path).expect(200).expect_header("ETag", f'"{mod.digest}"')
@@ -65,7 +65,7 @@ def _everybody_downloads_the_file_of_a_published_mod(run: Run) -> None:
 @own_check("C-FILE-4")
 def _an_image_that_is_a_page_is_an_attachment(run: Run) -> None:
     """Whatever its owner calls it; a real one is inline, as it was sent."""
-    mod, _ = single(run)
+    mod = published(run)
     mod.upload("images", b"<p>x</p>", "name=page.html", **{"Content-Type": "text/html"}).expect(201)
     page = next(file for file in mod.read_files() if file["name"] == "page.html")
     image = run.service.get(find_asset(mod.public, "image")["url"]).expect(200)
@@ -79,7 +79,7 @@ def _an_image_that_is_a_page_is_an_attachment(run: Run) -> None:
 @own_check("C-LIST-8", "C-LIST-5", "C-LIST-4", "C-LIST-7")
 def _a_published_mod_is_found_by_its_words_and_games(run: Run) -> None:
     """Folded, as parts of words, by the whole name of a game; and among the last changed."""
-    mod, _ = single(run)
+    mod = published(run)
     nonce = mod.owner.nonce
     for query in (
         f"q={nonce.upper()}",
@@ -102,7 +102,7 @@ def _a_published_mod_is_found_by_its_words_and_games(run: Run) -> None:
 @own_check("C-VOTE-3")
 def _an_owner_cannot_vote(run: Run) -> None:
     """And there is no vote."""
-    mod, _ = single(run)
+    mod = published(run)
     mod.call("PUT", "/vote", {"value": 1}).expect_error(403)
     votes = run.service.read(mod.path("/vote"))
     require_equal("votes of a new mod", (0, 0), (votes["ups"], votes["downs"]))
@@ -111,7 +111,7 @@ def _an_owner_cannot_vote(run: Run) -> None:
 @own_check("C-PIC-9", "C-OWN-19", added=True)
 def _captions_are_read_and_a_draft_supersedes_nothing(run: Run) -> None:
     """Captions in the order of the images; the owner may name the draft as successor."""
-    mod, _ = single(run)
+    mod = published(run)
     captions = run.service.read(mod.path("/captions"))["captions"]
     require_equal("captions", [mod.caption, ""], [entry["caption"] for entry in captions])
     mod.call("PUT", "/superseded", {"by": mod.other["guid"]}).expect(200)
@@ -121,7 +121,7 @@ def _captions_are_read_and_a_draft_supersedes_nothing(run: Run) -> None:
 
 @own_check("C-UP-6")
 def _a_new_version_is_served_at_the_same_address(run: Run) -> None:
-    mod, _ = single(run)
+    mod = published(run)
     path = find_asset(mod.public, "code")["url"]
     before = run.service.head(path).expect(200)
     mod.content = b"replaced by " + mod.content
@@ -134,7 +134,7 @@ def _a_new_version_is_served_at_the_same_address(run: Run) -> None:
 
 @own_check("C-PAGE-39", added=True)
 def _the_feed_of_an_author_has_the_published_mod(run: Run) -> None:
-    mod, _ = single(run)
+    mod = published(run)
     feed = run.service.get(f"/Modhub/by/{mod.owner.account_id}/feed.json").expect(200).text
     require(f"/Modhub/{mod.id}" in feed, "The feed of an author has not the published mod.")
 
@@ -143,7 +143,7 @@ def _the_feed_of_an_author_has_the_published_mod(run: Run) -> None:
 def _a_published_mod_is_one_change(run: Run) -> None:
     """However often it was changed."""
     note_serial(run)
-    mod, _ = single(run)
+    mod = published(run)
     changes = changes_of(run, mod.guid)
     require_equal("changes of a published mod", 1, len(changes))
     require(changes[0]["what"] in {"published", "file"}, f"what: came {changes[0]['what']}.")
@@ -153,7 +153,7 @@ def _a_published_mod_is_one_change(run: Run) -> None:
 @own_check("C-PAGE-60", "C-PAGE-63", added=True)
 def _the_archive_of_a_published_mod_needs_all_mods(run: Run) -> None:
     """409 while a required one is missing."""
-    mod, _ = single(run)
+    mod = published(run)
     path = f"/Modhub/{mod.id}/everything.zip"
     run.service.get(path).expect(409)
     mod.call("PUT", "", {"requires": []}).expect(200)
