@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import select, update
 
 from modhub.db import now
-from modhub_auth.models import ClientSession, PageSession
+from modhub_auth.models import ClientSession, DeviceCode, Offer, PageSession
 from modhub_auth.signin import sessions
 from modhub_testing.workers import run_worker
 
@@ -25,20 +25,24 @@ def sign_in(app, person):
 
 
 def count(app):
-    return app.count_rows(ClientSession), app.count_rows(PageSession)
+    return [app.count_rows(model) for model in (ClientSession, PageSession, DeviceCode, Offer)]
 
 
 def lapse(app, account_id, left=timedelta()):
-    """Let all sessions of the account expire in ``left``."""
+    """Let all sessions of the account expire in ``left``, and a device code and an offer, which are made for it."""
+    used = now() - timedelta(hours=12) + left
     with app.databases.write_session.begin() as session:
         session.execute(
             update(ClientSession).where(ClientSession.account_id == account_id).values(expires_at=now() + left)
         )
-        used = now() - timedelta(hours=12) + left
         session.execute(update(PageSession).where(PageSession.account_id == account_id).values(used_at=used))
+        hashes = {"device_hash": f"d{account_id}", "user_hash": f"u{account_id}"}
+        session.add(DeviceCode(**hashes, label="", address="", expires_at=now() + left))
+        session.add(Offer(mod_id=1, owner_id=account_id, named="", created_at=used, expires_at=now() + left))
 
 
-def test_expired_sessions_are_deleted(app, person):
+def test_expired_sessions_codes_and_offers_are_deleted(app, person):
+    # C-ACC-31, C-OWN-54
     other = {**person, "email": "eve@example.org"}
     for at, credentials in enumerate((person, other), 1):
         assert app.post_json("/api/auth/register", credentials).json["accountId"] == at
@@ -46,7 +50,7 @@ def test_expired_sessions_are_deleted(app, person):
     lapse(app, 1)
     lapse(app, 2, timedelta(minutes=1))
     assert run_worker(app.registry, "old emails")
-    assert count(app) == (2, 1)
+    assert count(app) == [2, 1, 1, 1]
     assert app.get(HOME).status_int == 200
 
 
@@ -60,4 +64,4 @@ def test_what_somebody_holds_is_passed_over(app, person):
     with databases.write_session.begin() as holder, databases.write_session.begin() as session:
         holder.execute(select(ClientSession.id).order_by(ClientSession.id).limit(1).with_for_update())
         sessions.delete_expired_sessions(session)
-    assert count(app) == (1, 0)
+    assert count(app) == [1, 0, 0, 0]

@@ -2,11 +2,9 @@
 
 import re
 
-import pyotp
 import pytest
 from sqlalchemy import update
 
-from modhub_auth.container import AuthServices
 from modhub_auth.models import Login
 from tests.people import text_of, write
 
@@ -17,11 +15,7 @@ pytestmark = pytest.mark.slow
 HOME = "/Modhub/account"
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 PASSWORD = "correct horse battery"
-ACTIONS = {
-    "password": "Your password was changed",
-    "authenticator": "An authenticator was added",
-    "delete": "Your account was deleted",
-}
+ACTIONS = {"password": "Your password was changed", "delete": "Your account was deleted"}
 """The others: tests/auth/test_auth_proof.py."""
 
 
@@ -35,10 +29,7 @@ def owner(app, person):
 
 def do(app, action, agent, **proof):
     fields = {"currentPassword": PASSWORD, "password": "another password", **proof}
-    if action == "authenticator":
-        proposals = app.find_service(AuthServices).proposals
-        secret = proposals.secret(app.cookies["modhub"], proposals.period())
-        fields["code"] = pyotp.TOTP(secret).now()
+
     fields["csrf_token"] = str(app.get(f"{HOME}/logout").html.select_one("input[name=csrf_token]")["value"])
     return app.post(f"{HOME}/{action}", fields, headers={"User-Agent": agent}, expect_errors=True)
 

@@ -15,7 +15,6 @@ from modhub_auth.blocking import block_accounts
 from modhub_auth.models import Login, Offer, PublisherKey
 from modhub_auth.personal_data import collect_account
 from modhub_auth.services import lock_account, lock_accounts
-from modhub_auth.signin import sessions
 from modhub_testing.mods import hide_mod
 from modhub_testing.pages import form_at, messages_on
 from tests.people import PASSWORD, delete_person, emails_to, read, register, text_of, write
@@ -306,15 +305,3 @@ def test_the_archive_of_a_person_names_offers(app, ada, grace, mod):
     assert (offered_by_ada["modId"], offered_by_ada["named"]) == (mod["id"], grace.address)
     assert (offered_to_grace["modId"], "named" in offered_to_grace) == (mod["id"], False)
     assert received.document["offersMade"] == made.document["offersReceived"] == []
-
-
-def test_offers_go_after_their_day(app, ada, mod):
-    # C-OWN-54
-    offer(ada, mod, NOBODY)
-    with app.databases.write_session.begin() as session:
-        session.execute(update(Offer).values(expires_at=now() + timedelta(minutes=1)))
-        sessions.delete_expired_sessions(session)
-        assert len(session.scalars(select(Offer.id)).all()) == 1
-        session.execute(update(Offer).values(expires_at=now()))
-        sessions.delete_expired_sessions(session)
-        assert not session.scalars(select(Offer.id)).all()

@@ -62,13 +62,6 @@ def test_registering_says_which_field_is_wrong(app, person):
     assert app.count_rows(Account) == 0
 
 
-def test_an_address_has_one_account(app, person):
-    # C-ACC-3, C-ACC-4
-    app.post_json("/api/auth/register", person)
-    answer = app.post_json("/api/auth/register", {**person, "email": " ADA@EXAMPLE.org "}, status=409)
-    assert answer.json["error"] == "address_taken"
-
-
 def test_registration_can_be_closed(auth, person):
     # C-ACC-3
     app = auth(modhub_auth__registration="false")
