@@ -21,6 +21,7 @@ from modhub_auth.models import (
     PublisherKey,
     RecoveryCode,
 )
+from modhub_auth.services import PasswordLogin
 from modhub_auth.signin.sessions import SESSION_IDLE, SESSION_LIFETIME
 from modhub_auth.signin.totp import has_authenticator
 from modhub_auth.tokens import LoginClaim
@@ -51,19 +52,6 @@ class LoginRecord:
     """When the page session began."""
     used_at: datetime | None = None
     """Its last use that was recorded."""
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class PasswordLogin:
-    """A password login, with what a sign-in checks."""
-
-    login_id: int
-    account_id: int
-    verified: bool
-    has_authenticator: bool
-    blocked: bool
-    subject: str
-    password_hash: str | None
 
 
 def has_expired(login: LoginRecord, time: datetime) -> bool:

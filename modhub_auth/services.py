@@ -40,15 +40,16 @@ CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="modhub"'}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class CheckedLogin:
-    """A login whose password was correct a moment ago."""
+class PasswordLogin:
+    """A password login, with what a sign-in checks."""
 
     login_id: int
     account_id: int
-    password_hash: str
-    code_used: bool
-    """Whether a code of its authenticator was used up, or a recovery code."""
-    recovery_code_used: bool = False
+    verified: bool
+    has_authenticator: bool
+    blocked: bool
+    subject: str
+    password_hash: str | None
 
 
 def invalid_credentials() -> ApiError:
@@ -161,17 +162,14 @@ def register_account(session: Session, login: Login, display_name: str = "") -> 
     return account
 
 
-def lock_checked_login(session: Session, checked_login: CheckedLogin) -> tuple[Account, Login]:
+def lock_checked_login(session: Session, checked: PasswordLogin, *, needs_code: bool = True) -> tuple[Account, Login]:
     """Lock the account and return it with its login; 401 if something has changed since the check."""
-    account = lock_account(session, checked_login.account_id)
-    login = session.get(Login, checked_login.login_id, populate_existing=True)
-    if account is None or login is None or login.password_hash != checked_login.password_hash:
+    account = lock_account(session, checked.account_id)
+    login = session.get(Login, checked.login_id, populate_existing=True)
+    if account is None or login is None or login.password_hash != checked.password_hash:
         raise invalid_credentials()
-    if has_authenticator(session, account.id) and not checked_login.code_used:
+    if needs_code and not checked.has_authenticator and has_authenticator(session, account.id):
         raise second_factor_required()
-    if checked_login.recovery_code_used:
-        act_for_account(session, account.id)
-        record(session, "recovery code used", "account", account.id)
     return account, login
 
 

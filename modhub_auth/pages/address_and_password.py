@@ -42,7 +42,7 @@ from modhub_auth.pages.fresh_proof import (
 )
 from modhub_auth.pages.sign_in import email_field, new_password_field
 from modhub_auth.rate_limits import rate_counter
-from modhub_auth.read_service import PasswordLogin
+from modhub_auth.services import PasswordLogin
 from modhub_auth.signin import recovery
 from modhub_auth.signin.passwords import validate_password
 from modhub_auth.signin.recovery import AccountAccess, ResetChoice

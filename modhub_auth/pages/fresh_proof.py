@@ -51,9 +51,8 @@ def locked_account(request: Request) -> Account:
 
 def proven_account(request: Request) -> tuple[Account, Login | None]:
     """The locked account, and its password login if the password was the proof; for a view with ``fresh_proof``."""
-    checked_login = request.environ[_CHECKED_LOGIN]
-    account = locked_account(request)
-    return (account, None) if checked_login is None else services.lock_checked_login(request.dbsession, checked_login)
+    login, account = request.environ[_CHECKED_LOGIN], locked_account(request)
+    return (account, None) if login is None else services.lock_checked_login(request.dbsession, login, needs_code=False)
 
 
 def rotate_session(request: Request, response: Any, session: Session | None = None) -> Any:

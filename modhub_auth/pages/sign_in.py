@@ -35,9 +35,9 @@ from modhub_auth.pages.form_pages import (
     never_stored,
     open_form_page,
 )
-from modhub_auth.read_service import LoginRecord, PasswordLogin
+from modhub_auth.read_service import LoginRecord
 from modhub_auth.resources import IBlockedAccounts
-from modhub_auth.services import BlockedAccountError
+from modhub_auth.services import BlockedAccountError, PasswordLogin
 from modhub_auth.signin import registration, sessions
 from modhub_auth.signin.authentication import authenticate, authenticate_code
 from modhub_auth.signin.passwords import (
@@ -250,8 +250,8 @@ def _submit_code(request: Request) -> Any:
     try:
         if login is None:
             raise sign_in_expired()
-        checked_login = authenticate_code(request, login, form_value(request, "code").strip())
-        response = start_session(request, *services.lock_checked_login(request.dbsession, checked_login))
+        authenticate_code(request, login, form_value(request, "code").strip())
+        response = start_session(request, *services.lock_checked_login(request.dbsession, login))
     except ApiError as error:
         if error.code == SECOND_FACTOR:
             return _code_page(request, error)

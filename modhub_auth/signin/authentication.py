@@ -4,19 +4,20 @@ from enum import StrEnum
 
 from zope.interface import implementer
 
+from modhub.audit import act_for_account
 from modhub.base.errors import ApiError
 from modhub.base.identity import Identity, KeyScope, account_identity
 from modhub.base.security_log import log_event
 from modhub.db import now
 from modhub.plugins.resources import ICredential
 from modhub.plugins.security import bearer_challenge
-from modhub.web.request import Request
+from modhub.web.request import Request, act_for_request
 from modhub_auth import email_addresses, services
 from modhub_auth.container import AuthServices, auth_services
 from modhub_auth.models import LoginKind
 from modhub_auth.rate_limits import RateCounter, Slot, caller_of, rate_counter
-from modhub_auth.read_service import LoginRecord, PasswordLogin, has_expired
-from modhub_auth.services import CheckedLogin
+from modhub_auth.read_service import LoginRecord, has_expired
+from modhub_auth.services import PasswordLogin
 from modhub_auth.signin import sessions, totp
 from modhub_auth.signin.passwords import normalize_password
 
@@ -25,9 +26,12 @@ from modhub_auth.signin.passwords import normalize_password
 # Programs and pages share this code, so that every rule holds for both.
 
 
-def use_up_code(auth: AuthServices, account_id: int, code: str) -> totp.UsedCode | None:
-    """Use up a code of the account's authenticator in its own transaction; None for a wrong code."""
+def _use_up_code(request: Request, account_id: int, code: str) -> bool:
+    """Use up a code of the account's authenticator in its own transaction; False for a wrong code."""
+    auth = auth_services(request)
     with auth.databases.write_session.begin() as session:
+        act_for_request(session, request)
+        act_for_account(session, account_id)
         return totp.use_code(session, auth.secret_box, account_id, code)
 
 
@@ -39,7 +43,7 @@ def _failure_counters(request: Request, address: str) -> list[RateCounter]:
     ]
 
 
-def authenticate(request: Request, email: str, password: str, code: str) -> CheckedLogin:
+def authenticate(request: Request, email: str, password: str, code: str) -> PasswordLogin:
     """Check a sign-in and use up its code (C-LIM-1, C-ACC-7, C-ACC-11).
 
     401, the same for a wrong address and a wrong password; 403 for a blocked account and for an address that must be
@@ -57,20 +61,20 @@ def authenticate(request: Request, email: str, password: str, code: str) -> Chec
             account_id = None if login is None else login.account_id
             log_event("password refused", account=account_id, caller=caller_of(request))
             raise services.invalid_credentials()
-        return _check_after_password(request, login, code, slot)
+        _check_after_password(request, login, code, slot)
+        return login
 
 
-def authenticate_code(request: Request, login: PasswordLogin, code: str) -> CheckedLogin:
+def authenticate_code(request: Request, login: PasswordLogin, code: str) -> None:
     """Check the code of a login whose password was right in an earlier step; it counts as :func:`authenticate` does."""
     with auth_services(request).rate_limiter.attempt(_failure_counters(request, login.subject)) as slot:
-        return _check_after_password(request, login, code, slot)
+        _check_after_password(request, login, code, slot)
 
 
-def _check_after_password(request: Request, login: PasswordLogin, code: str, slot: Slot) -> CheckedLogin:
+def _check_after_password(request: Request, login: PasswordLogin, code: str, slot: Slot) -> None:
     if login.has_authenticator and not code:
         raise services.second_factor_required()
-    used = use_up_code(auth_services(request), login.account_id, code) if login.has_authenticator else None
-    if login.has_authenticator and used is None:
+    if login.has_authenticator and not _use_up_code(request, login.account_id, code):
         slot.failed = True
         log_event("code refused", account=login.account_id, caller=caller_of(request))
         raise services.second_factor_required()
@@ -78,17 +82,9 @@ def _check_after_password(request: Request, login: PasswordLogin, code: str, slo
         raise services.blocked_account_error(login.account_id)
     if request.registry.settings["modhub_auth.require_verified"] and not login.verified:
         raise services.email_not_confirmed()
-    assert login.password_hash is not None
-    return CheckedLogin(
-        login.login_id,
-        login.account_id,
-        login.password_hash,
-        code_used=login.has_authenticator,
-        recovery_code_used=used is totp.UsedCode.RECOVERY,
-    )
 
 
-def reauthenticate(request: Request, account_id: int, password: str) -> CheckedLogin | None:
+def reauthenticate(request: Request, account_id: int, password: str) -> PasswordLogin | None:
     """Check the password of a signed-in user again. A failure counts as a failed sign-in (T-C17).
 
     403 when it is wrong; None for an account without a password.
@@ -102,7 +98,7 @@ def reauthenticate(request: Request, account_id: int, password: str) -> CheckedL
             slot.failed = True
             log_event("password refused", account=account_id, caller=caller_of(request))
             raise wrong_password()
-        return CheckedLogin(login.login_id, account_id, login.password_hash, code_used=True)
+        return login
 
 
 def wrong_password() -> ApiError:
@@ -141,11 +137,11 @@ def proof_required() -> ApiError:
 
 def prove_by_code(request: Request, account_id: int, code: str) -> None:
     """Use up a code; 401 for a wrong one, which counts as a failed sign-in. Call it before any row is locked."""
-    auth, caller, limit = auth_services(request), caller_of(request), request.registry.settings["modhub_auth.failures"]
+    caller, limit = caller_of(request), request.registry.settings["modhub_auth.failures"]
     # By account and by caller, for all codes given without a password.
     counters = [rate_counter("sign-in code", str(account_id), limit), rate_counter("sign-in caller", caller, limit)]
-    with auth.rate_limiter.attempt(counters) as slot:
-        if not use_up_code(auth, account_id, code):
+    with auth_services(request).rate_limiter.attempt(counters) as slot:
+        if not _use_up_code(request, account_id, code):
             slot.failed = True
             log_event("code refused", account=account_id, caller=caller)
             raise services.second_factor_required()

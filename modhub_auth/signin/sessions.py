@@ -15,7 +15,7 @@ from modhub.base.errors import ApiError
 from modhub.content import text
 from modhub.db import bulk, now
 from modhub_auth.models import MAX_CLIENT_LABEL, Account, ClientSession, DeviceCode, Login, Offer, PageSession
-from modhub_auth.services import CHALLENGE, CheckedLogin, blocked_account_error, lock_account, lock_checked_login
+from modhub_auth.services import CHALLENGE, PasswordLogin, blocked_account_error, lock_account, lock_checked_login
 from modhub_auth.tokens import REFRESH_LIFE, is_recent, new_refresh_token, token_digest
 
 SESSION_IDLE: Final = timedelta(hours=12)
@@ -144,7 +144,7 @@ def invalid_refresh_token() -> ApiError:
     return ApiError(401, "invalid_refresh_token", "Sign in again: this refresh token has expired.", headers=CHALLENGE)
 
 
-def sign_in(session: Session, checked_login: CheckedLogin, client: str) -> SignedIn:
+def sign_in(session: Session, checked_login: PasswordLogin, client: str) -> SignedIn:
     """Sign a program in by a login that was just checked outside the transaction."""
     account, login = lock_checked_login(session, checked_login)
     return issue_tokens(session, account, login, client)

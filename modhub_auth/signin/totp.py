@@ -8,7 +8,6 @@ import re
 import secrets
 from base64 import b32encode
 from collections.abc import Sequence
-from enum import Enum, auto
 from typing import Final
 
 import pyotp
@@ -122,30 +121,24 @@ def matching_step(secret: str, code: str, after: int) -> int | None:
     return next((step for step in steps if step > after), None)
 
 
-class UsedCode(Enum):
-    """What a code was that is used up now."""
-
-    AUTHENTICATOR = auto()
-    RECOVERY = auto()
-
-
-def use_code(session: Session, secret_box: SecretBox, account_id: int, code: str) -> UsedCode | None:
-    """Use up a code of the authenticator, or a recovery code; None for a wrong one, and for all but one of many."""
+def use_code(session: Session, secret_box: SecretBox, account_id: int, code: str) -> bool:
+    """Use up a code of the authenticator, or a recovery code; False for a wrong one, and for all but one of many."""
     authenticator = session.get(Authenticator, account_id)
     if authenticator is None:
-        return None
+        return False
     secret = secret_box.decrypt(authenticator.sealed, str(account_id))
     step = None if secret is None else matching_step(secret, code, after=authenticator.last_step)
     if secret is not None and step is not None:
         is_unused = (Authenticator.account_id == account_id, Authenticator.last_step < step)
         # Sealed by the first of the configured secrets from now on (C-SEC-5).
         used = {"last_step": step, "sealed": secret_box.encrypt(secret, str(account_id))}
-        is_first = bulk.execute_bulk(session, update(Authenticator).where(*is_unused).values(used)) == 1
-        return UsedCode.AUTHENTICATOR if is_first else None
+        return bulk.execute_bulk(session, update(Authenticator).where(*is_unused).values(used)) == 1
     code_hash = token_digest(code.replace(" ", "").replace("-", "").lower())
     matches = (RecoveryCode.account_id == account_id, RecoveryCode.code_hash == code_hash)
     is_found = bulk.execute_bulk(session, delete(RecoveryCode).where(*matches)) == 1
-    return UsedCode.RECOVERY if is_found else None
+    if is_found:
+        record(session, "recovery code used", "account", account_id)
+    return is_found
 
 
 def provisioning_uri(secret: str, subject: str, issuer: str) -> str:
