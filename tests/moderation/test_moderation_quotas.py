@@ -13,16 +13,13 @@ from modhub.db import now
 from modhub_auth.models import Account
 from modhub_moderation import quotas
 from modhub_moderation.quotas import CountedUpload
-from modhub_testing.pages import form_at, make_mod_by_form, new_visitor, send_file_by_form
-from tests.people import cheap_hashes, delete_person, write
+from modhub_testing.pages import form_at, make_mod_by_form, send_file_by_form
+from tests.people import PNG, cheap_hashes, delete_person, register, write
 from tests.races import at_once
 
 pytestmark = pytest.mark.slow
 
 CALLERS = 6
-PERSON = {"email": "ada@example.org", "password": "correct horse battery"}
-OTHER = {"email": "bob@example.org", "password": "correct horse battery"}
-PNG = b"\x89PNG\r\n\x1a\n"
 
 
 @pytest.fixture
@@ -40,11 +37,6 @@ def begin(start, monkeypatch):
         return site
 
     return start_with
-
-
-def register(site, person=PERSON):
-    made = site.post_json("/api/auth/register", person).json
-    return made["accountId"], {"Authorization": f"Bearer {made['accessToken']}"}
 
 
 def create(site, bearer, status=201, key=""):
@@ -69,26 +61,17 @@ def age_uploads(site, by):
             row.at -= by
 
 
-def visitor_of(site, person=OTHER):
-    visitor = new_visitor(site)
-    form = form_at(visitor.get("/Modhub/account/register"), "")
-    for name, value in person.items():
-        form[name] = value
-    form.submit(status=303)
-    return visitor
-
-
 def test_mods_have_a_limit_that_deletion_frees(begin):
     # C-QUO-1, C-QUO-2
     site = begin(quota_mods=2)
-    _, bearer = register(site)
+    bearer = register(site, "Ada").bearer
     mod = create(site, bearer)
     create(site, bearer, key="one")
     refused = create(site, bearer, 403)
     assert (refused["error"], refused["limit"], refused["used"]) == ("quota", 2, 2)
     # What was done is answered again.
     create(site, bearer, key="one")
-    create(site, register(site, OTHER)[1])
+    create(site, register(site, "Bob").bearer)
     site.delete(f"/api/modhub/{mod['id']}", headers=bearer, status=204)
     create(site, bearer)
 
@@ -96,7 +79,8 @@ def test_mods_have_a_limit_that_deletion_frees(begin):
 def test_files_have_a_limit_that_names_what_is_used(begin, monkeypatch):
     # C-QUO-3
     site = begin(quota_megabytes=3)
-    account_id, bearer = register(site)
+    ada = register(site, "Ada")
+    account_id, bearer = ada.id, ada.bearer
     mod, another = create(site, bearer), create(site, bearer)
     upload(site, bearer, mod, kind="code", size=2 * MB, version="1")
     refused = upload(site, bearer, another, kind="code", size=MB + 1, version="1", status=413).json
@@ -117,7 +101,8 @@ def test_files_have_a_limit_that_names_what_is_used(begin, monkeypatch):
 def test_uploads_within_an_hour_have_a_limit(begin, monkeypatch):
     # C-QUO-4
     site = begin(quota_uploads=2)
-    account_id, bearer = register(site)
+    ada = register(site, "Ada")
+    account_id, bearer = ada.id, ada.bearer
     mod = create(site, bearer)
     upload(site, bearer, mod, kind="code", version="1")
     upload(site, bearer, mod, kind="code", version="1", status=409)  # what is refused does not count
@@ -141,7 +126,8 @@ def test_uploads_within_an_hour_have_a_limit(begin, monkeypatch):
 def test_new_accounts_make_so_many_mods_a_day_until_they_are_older(begin):
     # C-QUO-5
     site = begin(new_days=7, new_mods=2)
-    account_id, bearer = register(site)
+    ada = register(site, "Ada")
+    account_id, bearer = ada.id, ada.bearer
     first = create(site, bearer)
     create(site, bearer)
 
@@ -166,7 +152,7 @@ def test_uploads_at_once_do_not_get_beyond_a_limit(begin):
     """Of mods and of the number of uploads: tests/functional/test_moderation_races.py."""
     # C-QUO-6
     site = begin(quota_megabytes=1)
-    _, bearer = register(site)
+    bearer = register(site, "Ada").bearer
     mods = [create(site, bearer) for _ in range(CALLERS)]
 
     def send(mod):
@@ -182,7 +168,7 @@ def test_uploads_at_once_do_not_get_beyond_a_limit(begin):
 def test_mods_created_at_once_do_not_get_beyond_the_limit_of_a_new_account(begin):
     # C-QUO-6
     site = begin(new_days=1, new_mods=2)
-    _, bearer = register(site)
+    bearer = register(site, "Ada").bearer
 
     def make():
         return site.post_json("/api/modhub", {"title": "A mod"}, headers=bearer, expect_errors=True).status_int
@@ -194,7 +180,7 @@ def test_mods_created_at_once_do_not_get_beyond_the_limit_of_a_new_account(begin
 def test_the_workshop_shows_what_is_used_and_forms_say_what_is_refused(begin):
     # C-QUO-7
     site = begin(quota_mods=1, quota_megabytes=1, quota_uploads=2, new_days=9, new_mods=3)
-    visitor = visitor_of(site)
+    visitor = register(site, "Ada").pages
     page = make_mod_by_form(visitor)
     send_file_by_form(page, "images", "a.png", PNG).follow(status=200)
     shown = visitor.get("/Modhub/mine")
@@ -215,13 +201,12 @@ def test_the_workshop_shows_what_is_used_and_forms_say_what_is_refused(begin):
 def test_what_is_counted_goes_with_the_hour_and_the_account(begin):
     # C-QUO-8
     site = begin(quota_uploads=9)
-    account_id, bearer = register(site)
-    other_id, other = register(site, OTHER)
-    for credential in (bearer, other):
-        upload(site, credential, create(site, credential))
-    delete_person(site, account_id)
+    ada, bob = register(site, "Ada"), register(site, "Bob")
+    for person in (ada, bob):
+        upload(site, person.bearer, create(site, person.bearer))
+    delete_person(site, ada.id)
     quotas.purge_uploads(site.registry)
-    assert (counted(site, account_id), counted(site, other_id)) == (0, 1)
+    assert (counted(site, ada.id), counted(site, bob.id)) == (0, 1)
     age_uploads(site, quotas.UPLOAD_WINDOW)
     quotas.purge_uploads(site.registry)
     assert site.count_rows(CountedUpload) == 0
