@@ -1,7 +1,6 @@
 """``modhub-get`` against hostile services, bad connections, links and kills: never a wrong file in place."""
 
 import json
-import os
 import random
 import signal
 import subprocess
@@ -12,7 +11,6 @@ from pathlib import Path
 import pytest
 
 import modhub_client
-from modhub_client.get import folder as folder_module
 from modhub_client.get.installation import PRIVATE
 from modhub_client.get.main import main
 from modhub_client.get.outcome import ExitCode
@@ -191,65 +189,6 @@ def test_a_bad_line_never_puts_a_wrong_file_in_place(fake, install, folder, bad_
     else:
         assert code in {ExitCode.BAD_ANSWER, ExitCode.UNREACHABLE}
         assert after == before
-
-
-class Killed(BaseException):
-    """Stands for the end of the process."""
-
-
-EVERY = 1 if os.environ.get("CI") else 3
-"""Each step in CI; elsewhere every third one, which is some of each kind."""
-STEPS = ["move_into_place", "replace_text", "delete_file", "sync_directory", "own_directory"]
-
-
-def counted(monkeypatch, at):
-    """End the run before the step with this number, counted over all that change the folder."""
-    left = [at]
-
-    def ending(step):
-        def call(*arguments):
-            left[0] -= 1
-            if left[0] < 0:
-                raise Killed
-            return step(*arguments)
-
-        return call
-
-    for name in STEPS:
-        monkeypatch.setattr(folder_module, name, ending(getattr(folder_module, name)))
-    yield left[0]
-
-
-def test_wherever_a_run_ends_the_folder_is_whole(fake, folder, monkeypatch):
-    words = ["--into", str(folder)]
-    for at in range(0, 200, EVERY):
-        fake.mods.clear()
-        fake.add(2)
-        base, top = fake.add(1), fake.add(3, requires=[1, 2])
-        assert main(["--url", fake.url, "install", top.guid, *words]) == 0
-        before = files(folder)
-        base.content, base.name = b"newer", "renamed.zip"
-        top.content, top.requires = b"newest", (base.guid,)
-        with monkeypatch.context() as patched:
-            next(counted(patched, at))
-            try:
-                ended = main(["update", *words]) == 0
-            except Killed:
-                ended = False
-        after = {**before, **expected(base, top)}
-        assert all(after[name] == content or before[name] == content for name, content in files(folder).items())
-        assert {name.partition("/")[0] for name in files(folder)} >= {base.guid, top.guid}
-        # What was begun is finished without the service.
-        assert main(["check", "--offline", *words]) == 0, at
-        assert main(["update", *words]) == 0
-        assert files(folder) == expected(base, top), at
-        assert list((folder / PRIVATE / "parts").iterdir()) == []
-        assert not (folder / PRIVATE / "journal.json").exists()
-        assert main(["remove", top.guid, *words]) == 0
-        assert files(folder) == {}
-        if ended:
-            break
-    assert at > 10
 
 
 def test_a_killed_program_leaves_a_whole_folder(fake, folder):

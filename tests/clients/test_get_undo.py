@@ -87,14 +87,15 @@ def test_undo_keeps_what_its_user_edited_and_believes_no_kept_file(fake, run, fo
     assert (folder / mod.guid / mod.name).read_bytes() == old
 
 
-@pytest.mark.parametrize(("words", "links"), [(["update"], False), (["undo"], True)])
+@pytest.mark.parametrize(("words", "links"), [(["update"], False), (["update"], True), (["undo"], True)])
 def test_a_run_that_is_killed_leaves_nothing_half_done(fake, run, folder, monkeypatch, words, *, links):
-    mods = [fake.add(number) for number in range(1, 4)]
+    mods = [fake.add(1), fake.add(2), fake.add(3, requires=[1, 2])]
     if not links:
         monkeypatch.setattr("modhub_client.get.folder.os.link", no_links)
     run(0, "install", *(mod.guid for mod in mods))
     before = files(folder)
     renew(*mods)
+    mods[0].name = "renamed.zip"
     after = expected(*mods)
     if words == ["undo"]:
         run(0, "update")
@@ -111,10 +112,14 @@ def test_a_run_that_is_killed_leaves_nothing_half_done(fake, run, folder, monkey
                 break
         present = files(folder)
         assert all(content in {before.get(path), after.get(path)} for path, content in present.items())
-        run(0, "list")
-        # The next run has finished it, or nothing of it was done; either way all of it can still be done or undone.
+        assert {path.partition("/")[0] for path in present} == {mod.guid for mod in mods}
+        # What was begun is finished without the service.
+        assert main(["check", "--offline", "--into", str(folder)]) == 0, steps
+        assert not (folder / PRIVATE / "journal.json").exists()
+        # It is done, or nothing of it; either way all of it can still be done or undone.
         assert files(folder) in (before, after)
         if files(folder) == after:
+            assert list((folder / PRIVATE / "parts").iterdir()) == []
             if words == ["update"]:
                 run(0, "undo")
                 assert files(folder) == before
@@ -136,7 +141,7 @@ def no_links(*_):
 def kill_after(patched, steps):
     """End the run at the change of the folder after so many."""
     left = [steps]
-    for name in ("replace_text", "move_into_place", "delete_file", "keep_copy"):
+    for name in ("replace_text", "move_into_place", "delete_file", "keep_copy", "sync_directory", "own_directory"):
         change = getattr(folder_module, name)
 
         def step(*words, change=change):
