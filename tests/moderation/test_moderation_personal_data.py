@@ -22,15 +22,13 @@ from modhub_auth.personal_data import personal_archive
 from modhub_moderation.cases.models import DecisionKind
 from modhub_moderation.personal_data import ARCHIVES_AT_ONCE, ArchiveTurns
 from modhub_testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form, workshop_form
-from tests.people import cheap_hashes
+from tests.people import PASSWORD, PNG, cheap_hashes, register
 
 from .cases_kit import make_case, rule, ruling_of
 from .conftest import make_moderator
 
 pytestmark = pytest.mark.slow
 
-ADA = {"email": "ada@example.org", "password": "correct horse battery"}
-BOB = {"email": "bob@example.org", "password": "correct horse battery"}
 PAGE = "/Modhub/account/data"
 ALL = "modhub_auth modhub_following modhub_profiles modhub_tags modhub_moderation"
 
@@ -42,17 +40,11 @@ def site(start, monkeypatch):
         return start(ALL, modhub__mail_dir="{folder}/mail")
 
 
-def sign_up(site, person=ADA):
-    visitor = new_visitor(site)
-    visitor.extra_environ["REMOTE_ADDR"] = "192.0.2.7"
-    form = form_at(visitor.get("/Modhub/account/register"), "")
-    for name, value in person.items():
-        form[name] = value
-    form.submit(status=303)
-    return visitor
+def sign_up(site):
+    return register(site, "Ada").pages
 
 
-def ask(visitor, password=ADA["password"], status=200):
+def ask(visitor, password=PASSWORD, status=200):
     form = form_at(visitor.get(PAGE), "")
     form["currentPassword"] = password
     return form.submit(status=status)
@@ -79,7 +71,9 @@ def exports(site):
 @pytest.mark.postgres
 def test_everything_of_the_account_is_in_it_and_nothing_of_others(site):
     # C-DAT-2, C-DAT-3
-    ada, bob = sign_up(site), sign_up(site, BOB)
+    site.extra_environ["REMOTE_ADDR"] = "192.0.2.7"
+    ada, voter = sign_up(site), register(site, "Bob")
+    bob = voter.pages
     page = make_mod_by_form(ada, title="Ada's map", description="<p>Mine</p>")
     send_file_by_form(page, "code", "a map.zip", b"the code", version="1.0").follow(status=200)
     make_mod_by_form(bob, title="Bob's timer")
@@ -87,8 +81,7 @@ def test_everything_of_the_account_is_in_it_and_nothing_of_others(site):
     profile = form_at(ada.get("/Modhub/profile"), "/Modhub/profile")
     profile["sentence"] = "I draw maps."
     profile.submit(status=303)
-    token = {"Authorization": f"Bearer {site.post_json('/api/auth/login', BOB).json['accessToken']}"}
-    site.put_json("/api/modhub/1/vote", {"value": 1}, headers=token)
+    voter.call("put_json", "/api/modhub/1/vote", params={"value": 1})
     own = made(ada)
     documents = ["account.json", "history.json", "mods.json", "profile.json"]
     assert sorted(own) == sorted(["about.json", "files/mods/1/1-a map.zip", *documents])
@@ -99,7 +92,7 @@ def test_everything_of_the_account_is_in_it_and_nothing_of_others(site):
     assert own[f"files/{mod['files'][0]['path']}"] == b"the code"
     assert own["profile.json"]["sentence"] == "I draw maps."
     (login,) = own["account.json"]["logins"]
-    assert (login["subject"], login["verified"]) == (ADA["email"], False)
+    assert (login["subject"], login["verified"]) == ("ada@example.org", True)
     assert {deed["address"] for deed in own["history.json"]} == {"192.0.2.7"}
     assert {"registered", "mod created"} <= {deed["action"] for deed in own["history.json"]}
     written = json.dumps({name: own[name] for name in own if name.endswith(".json")})
@@ -123,7 +116,7 @@ def test_that_a_notice_was_dismissed_is_not_told(site):
 def test_a_file_that_cannot_be_read_is_named(site, monkeypatch):
     # C-DAT-2
     visitor = sign_up(site)
-    send_file_by_form(make_mod_by_form(visitor), "images", "a.png", b"\x89PNG\r\n\x1a\n").follow(status=200)
+    send_file_by_form(make_mod_by_form(visitor), "images", "a.png", PNG).follow(status=200)
 
     def refuse(*_):
         raise storage_unreachable()
@@ -137,7 +130,7 @@ def test_a_file_is_opened_when_its_turn_comes_and_no_session_waits(site, monkeyp
     # C-DAT-1
     page = make_mod_by_form(sign_up(site))
     for name in ("a.png", "b.png"):
-        page = send_file_by_form(page, "images", name, b"\x89PNG\r\n\x1a\n" + name.encode()).follow(status=200)
+        page = send_file_by_form(page, "images", name, PNG + name.encode()).follow(status=200)
     store, opened, sessions = find_service(site.registry, BlobStore), list[str](), list[Any]()
     open_blob, open_session = store.open, site.databases.readonly_session
 
@@ -177,18 +170,17 @@ def test_a_process_sends_two_at_once(site):
 
 def test_the_operator_exports_an_account(site, tmp_path, capsys):
     # C-DAT-6
-    sign_up(site)
-    target = tmp_path / "ada.zip"
+    address, target = register(site, "Ada").address, tmp_path / "ada.zip"
 
     def export(account):
         return run_command(site.config, ["-c", "x.ini", "account", "export", account, "--to", str(target)])
 
-    assert export(ADA["email"]) == 0
+    assert export(address) == 0
     content = target.read_bytes()
-    assert unpack(content)["account.json"]["logins"][0]["subject"] == ADA["email"]
+    assert unpack(content)["account.json"]["logins"][0]["subject"] == address
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
     with pytest.raises(StartRefused, match="File exists"):
-        export(ADA["email"])
+        export(address)
     assert target.read_bytes() == content
     with pytest.raises(StartRefused, match="no account 99"):
         export("99")
@@ -204,11 +196,11 @@ def test_its_password_is_hashed_in_a_thread_that_may_wait(site):
 
 def test_it_is_sent_at_once_to_the_session_of_the_account_with_fresh_proof(site):
     # C-DAT-1, T-B9
-    visitor = sign_up(site)
+    ada = register(site, "Ada")
+    visitor = ada.pages
     assert visitor.get("/Modhub/account").html.select_one(f'a[href="{PAGE}"]') is not None
     assert ask(visitor, "wrong horse battery", status=403).content_type == "text/html"
-    token = site.post_json("/api/auth/login", ADA).json["accessToken"]
-    new_visitor(site).get(PAGE, headers={"Authorization": f"Bearer {token}"}, status=303)
+    new_visitor(site).get(PAGE, headers=ada.bearer, status=303)
     assert exports(site) == 0
     answer = ask(visitor)
     assert answer.content_type == "application/zip"
