@@ -1,6 +1,6 @@
 """``/Modhub``: the front, and the list, each of whose states has an address, reached without scripts."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, repeat
 from typing import Any, Final
@@ -199,7 +199,7 @@ def similar_games(games: CuratedGames, params: ListParams) -> list[CuratedGame]:
 
 def render_cards(
     request: Request,
-    cards: list[ModPresenter],
+    cards: Sequence[ModPresenter],
     loadings: Iterable[str],
     authors: Mapping[int, Profile | None],
     *,
@@ -227,7 +227,7 @@ def list_cards(request: Request, cards: list[ModPresenter], **options: Any) -> M
     return render_cards(request, cards, loadings, find_authors(request, cards), **options)
 
 
-def row_cards(request: Request, cards: list[ModPresenter]) -> Markup:
+def row_cards(request: Request, cards: Sequence[ModPresenter]) -> Markup:
     """Return the cards of a row below the first screen; they do not name their authors."""
     return render_cards(request, cards, repeat("lazy"), {})
 

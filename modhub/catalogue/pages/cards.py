@@ -7,9 +7,10 @@ from uuid import UUID, uuid5
 import msgspec
 from sqlalchemy import exists, func, select
 
+from modhub.catalogue.documents import decode_mod
 from modhub.catalogue.models import IS_IMAGE, Asset, Game, PublicGame, PublicMod
 from modhub.catalogue.pages import statements
-from modhub.catalogue.pages.presenter import Figure, ModPresenter
+from modhub.catalogue.pages.presenter import Figure, ImageFacts, ModPresenter
 from modhub.catalogue.reading.service import ListParams, icon_address, in_display_order
 from modhub.catalogue.reading.statements import AnySelect
 from modhub.content.folding import fold_game
@@ -73,20 +74,6 @@ class AuthorTotals(NamedTuple):
     figures: tuple[Figure, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RelatedCards:
-    """The mods that a mod's page shows as cards: some that require it, and some of its author."""
-
-    users: list[ModPresenter]
-    users_total: int
-    others: list[ModPresenter]
-
-    @property
-    def many_users(self) -> bool:
-        """Whether there are more dependent mods than are counted."""
-        return self.users_total > statements.MAX_DEPENDENTS_COUNTED
-
-
 class NoteFacts(msgspec.Struct, array_like=True, frozen=True):
     """A changelog entry as the statements have it."""
 
@@ -97,7 +84,8 @@ class NoteFacts(msgspec.Struct, array_like=True, frozen=True):
     edited_at: int | None
 
 
-_decode = msgspec.json.Decoder(list[NoteFacts]).decode
+_decode_notes = msgspec.json.Decoder(list[NoteFacts]).decode
+_decode_images = msgspec.json.Decoder(list[ImageFacts]).decode
 
 
 class FeedEntry(NamedTuple):
@@ -127,7 +115,12 @@ def card_of(row: Row) -> ModPresenter:
     """Return the card in a row of :data:`modhub.catalogue.pages.statements.CARD_COLUMNS`."""
     document, owner, told, ups, downs, image_facts, successor = row[: len(statements.CARD_COLUMNS)]
     read = {"owner": owner, "votes": (ups, downs), "told": told or "", "successor": successor}
-    return ModPresenter(bytes(document), image_facts, **read)
+    return present(document, image_facts, **read)
+
+
+def present(document: Any, image_facts: str | None, **read: Any) -> ModPresenter:
+    """Present the mod with this stored JSON, and the facts of its images as the statements have them."""
+    return ModPresenter(decode_mod(bytes(document)), _decode_images(image_facts or "[]"), **read)
 
 
 def newest_updates(rows: list[Row], params: ListParams) -> list[ModUpdate]:
@@ -147,7 +140,7 @@ def _last_change(update: ModUpdate) -> Any:
 def _entries(row: Row) -> tuple[ModPresenter, list[FeedEntry]]:
     """The current version first. An older one is listed as long as its changelog entry is."""
     card = card_of(row)
-    notes = sorted(_decode(row[-1] or "[]"), key=lambda note: -note.id)
+    notes = sorted(_decode_notes(row[-1] or "[]"), key=lambda note: -note.id)
     current = next((note for note in notes if note.version == card.mod.version), None)
     older = [_entry(card, note.version, note, "") for note in notes if note.version != card.mod.version]
     return card, [_entry(card, card.mod.version, current, card.mod.updated_at), *older]

@@ -23,7 +23,6 @@ from modhub.catalogue.documents import NoteDocument
 from modhub.catalogue.owning import voting
 from modhub.catalogue.owning.views import locked_account_id
 from modhub.catalogue.pages.browse import find_authors, page_games, page_reader, row_cards
-from modhub.catalogue.pages.presenter import ModPresenter
 from modhub.catalogue.pages.reader import ModPage
 from modhub.catalogue.reading.chain_archives import ArchiveTurns, ChainArchive, read_archive
 from modhub.catalogue.reading.views import catalogue_reader, notify_download
@@ -76,7 +75,7 @@ def notes_page_number(request: Request) -> int:
 
 def page_values(request: Request, shown: ModPage, author: Profile | None, preview: str = "") -> dict[str, Any]:
     """Return the values for the template of a mod's page. ``preview``: for a draft, its path in the workshop."""
-    mod, notes, related = shown.mod, shown.notes, shown.related
+    mod, notes = shown.mod, shown.notes
     reports, is_owner = find_optional_service(request.registry, IReportForms), PageHelpers(request).account == mod.owner
     report = reports.mod_address(mod.mod.id) if reports else contact_about(request.registry, mod.mod.id)
     return {
@@ -87,7 +86,6 @@ def page_values(request: Request, shown: ModPage, author: Profile | None, previe
         "install_scheme": request.registry.settings["modhub.install_scheme"],
         "successor": shown.successor,
         "relations": shown.relations,
-        "presenter": ModPresenter,
         "figures": shown.figures,
         "sha256": shown.sha256,
         "report": "" if preview or is_owner else report,
@@ -95,9 +93,9 @@ def page_values(request: Request, shown: ModPage, author: Profile | None, previe
         "page": notes.page,
         "pages": notes.pages,
         "html": shift_headings,
-        "related": related,
-        "users": row_cards(request, related.users),
-        "others": row_cards(request, related.others),
+        "mod_page": shown,
+        "users": row_cards(request, shown.users),
+        "others": row_cards(request, shown.others),
         "own_vote": None,
         "is_owner": is_owner,
         "preview": preview,
@@ -111,7 +109,7 @@ def mod_page(context: ModResource, request: Request) -> dict[str, Any]:
     shown = found(page_reader(request).detail(context.id, notes_page_number(request)))
     if len(shown.relations.chain) + shown.relations.chain_hidden > MANY_MODS:
         take_large_turn(request.environ)
-    author = find_authors(request, [shown.mod, *shown.related.users]).get(shown.mod.owner)
+    author = find_authors(request, [shown.mod, *shown.users]).get(shown.mod.owner)
     values = page_values(request, shown, author)
     account = request.identify(CredentialKind.ACCOUNT).account_id
     if account is not None:

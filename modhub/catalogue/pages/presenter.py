@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from modhub.catalogue.documents import AssetDocument, ModDocument, decode_mod, images_of, mod_document
+from modhub.catalogue.documents import AssetDocument, ModDocument, images_of, mod_document
 from modhub.catalogue.models import Asset, AssetKind, Mod
 from modhub.catalogue.pictures.models import PictureSet, is_shown
 from modhub.content.folding import fold_game
@@ -38,26 +38,14 @@ class ImageFacts(msgspec.Struct, array_like=True, frozen=True):
     """What its metadata tells (`PersonalData`), for its owner."""
 
 
-_decode = msgspec.json.Decoder(list[ImageFacts]).decode
-
-
-def encode_facts(images: Iterable[Asset], pictures: Mapping[int, PictureSet], *, public: bool) -> str:
-    """Return the facts of these images as the statements do; without the pictures of what is not public."""
-    return msgspec.json.encode([_facts_of(image, pictures.get(image.id), public) for image in images]).decode()
-
-
 def _facts_of(image: Asset, pictures: PictureSet | None, public: bool) -> ImageFacts:
+    """What the statements say about an image; without the pictures of what is not public."""
     facts = ImageFacts(image.id, image.content_type, image.caption)
     if pictures is None:
         return facts
     if pictures.problem is None and not public:
         return replace(facts, problem="", told=pictures.told)
     return replace(facts, digest=pictures.digest, sizes=pictures.sizes, problem=pictures.problem, told=pictures.told)
-
-
-def decode_facts(encoded: str | None) -> dict[int, ImageFacts]:
-    """Return the facts by asset id."""
-    return {facts.asset_id: facts for facts in _decode(encoded or "[]")}
 
 
 @dataclass(frozen=True)
@@ -138,28 +126,22 @@ class ModPresenter:
 
     def __init__(
         self,
-        document: ModDocument | bytes,
-        image_facts: str | None = None,
+        mod: ModDocument,
+        image_facts: Iterable[ImageFacts] = (),
         *,
         owner: int = 0,
         votes: tuple[int, int] = (0, 0),
         told: str = "",
         successor: int | None = None,
     ) -> None:
-        self.document = document
-        self.image_facts = image_facts
-        """The facts of its images, encoded."""
+        self.mod = mod
+        self.image_facts = {facts.asset_id: facts for facts in image_facts}
         self.owner = owner
         self.ups, self.downs = votes
         self.told = told
         """What its author wrote of the current version, as stored, for lists."""
         self.successor = successor
         """The id of the published mod that takes its place, for lists."""
-
-    @cached_property
-    def mod(self) -> ModDocument:
-        """The document, decoded on first use."""
-        return decode_mod(self.document) if isinstance(self.document, bytes) else self.document
 
     @cached_property
     def summary(self) -> str:
@@ -184,9 +166,8 @@ class ModPresenter:
     @cached_property
     def uploaded_images(self) -> list[ImagePresenter]:
         """All files uploaded as images."""
-        facts = decode_facts(self.image_facts)
         assets = [asset for asset in self.mod.assets if asset.kind == AssetKind.IMAGE]
-        return [ImagePresenter(asset, facts.get(int(asset.url.rpartition("/")[2]))) for asset in assets]
+        return [ImagePresenter(asset, self.image_facts.get(int(asset.url.rpartition("/")[2]))) for asset in assets]
 
     @cached_property
     def images(self) -> list[ImagePresenter]:
@@ -244,7 +225,7 @@ class OwnModPresenter(ModPresenter):
         """The operator's reason for hiding it, if any."""
         self.public = mod.published and not self.hidden
         """Whether it has a public page."""
-        facts = encode_facts(images_of(mod), pictures, public=self.public)
+        facts = [_facts_of(image, pictures.get(image.id), self.public) for image in images_of(mod)]
         super().__init__(mod_document(mod), facts, owner=mod.owner, votes=(mod.ups, mod.downs))
         self.sha256 = next((asset.blob.sha256 for asset in mod.assets if asset.kind == AssetKind.CODE), None)
 

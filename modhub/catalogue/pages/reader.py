@@ -1,6 +1,6 @@
 """Reads the data of the public pages from the public tables, in a constant number of statements."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue.bodies import fold_guid
-from modhub.catalogue.documents import ModDocument, NoteDocument
+from modhub.catalogue.documents import ModDocument, NoteDocument, decode_mod
 from modhub.catalogue.models import IS_CODE, Asset, AssetKind, Mod
 from modhub.catalogue.owning.successors import SuccessorDocument, successor_document
 from modhub.catalogue.pages import cards, statements
@@ -21,9 +21,9 @@ from modhub.catalogue.pages.cards import (
     GameTile,
     Listing,
     ModUpdate,
-    RelatedCards,
     card_of,
     newest_updates,
+    present,
 )
 from modhub.catalogue.pages.presenter import Figure, ModPresenter
 from modhub.catalogue.pages.statements import NOTES_PER_PAGE
@@ -99,7 +99,7 @@ class Relations(NamedTuple):
     chain_hidden: int
     """How many mods before the last one the page leaves out."""
     missing: tuple[str, ...]
-    conflicts: tuple[tuple[str, bytes | None], ...]
+    conflicts: tuple[tuple[str, ModDocument | None], ...]
 
     @property
     def fit_one_archive(self) -> bool:
@@ -110,16 +110,24 @@ class Relations(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ModPage:
-    """What the page of a mod shows. ``sha256`` is that of the code file."""
+    """What the page of a mod shows: ``users`` are some mods that require it. ``sha256`` is that of the code file."""
 
     mod: ModPresenter
     relations: Relations
-    related: RelatedCards
+    users: list[ModPresenter]
+    users_total: int
     notes: NotesPage
     sha256: str | None
     successor: SuccessorDocument | None
+    others: Sequence[ModPresenter] = ()
+    """Some mods of its author."""
     figures: tuple[Figure, ...] = ()
     """What features count."""
+
+    @property
+    def many_users(self) -> bool:
+        """Whether more mods require it than are counted."""
+        return self.users_total > statements.MAX_DEPENDENTS_COUNTED
 
 
 def _notes_of(rows: str | None) -> list[NoteDocument]:
@@ -219,7 +227,7 @@ class PageReader:
     def tiles(self) -> list[GameTile]:
         """Return the games with the most mods, the largest first."""
         return [
-            GameTile(folded, mods, ModPresenter(bytes(document), image_facts) if document else None)
+            GameTile(folded, mods, present(document, image_facts) if document else None)
             for folded, mods, document, image_facts in self.reader.rows(cards.GAME_TILES)
         ]
 
@@ -264,10 +272,12 @@ class PageReader:
         return ModPage(
             mod,
             self._relations_of(mod.mod, conflicts),
-            RelatedCards(cards[1], users_total, cards[2]),
+            cards[1],
+            users_total,
             NotesPage(tuple(_notes_of(notes)), number, pages),
             sha256,
             successor_document(successor),
+            cards[2],
             self._figures_of(rows[0][7 + len(statements.CARD_COLUMNS) :]),
         )
 
@@ -280,11 +290,11 @@ class PageReader:
         successor: SuccessorDocument | None,
     ) -> ModPage:
         """Return a draft as its public page would show it: as ``document``; for its owner only."""
-        mod = ModPresenter(encode(document), draft.image_facts, owner=draft.owner)
-        related = RelatedCards(*self.users(document.guid), [])
+        mod = ModPresenter(document, draft.image_facts.values(), owner=draft.owner)
         rivals = [fold_guid(guid) for guid in document.conflicts_with]
         conflicts = self.catalogue.stored.get_documents(rivals) if rivals else {}
-        return ModPage(mod, self._relations_of(document, conflicts), related, notes, sha256, successor)
+        relations = self._relations_of(document, conflicts)
+        return ModPage(mod, relations, *self.users(document.guid), notes, sha256, successor)
 
     def _relations_of(self, mod: ModDocument, conflicts: Mapping[str, bytes]) -> Relations:
         """Return what installing a mod takes, published or not; one statement, none if it requires nothing.
@@ -297,12 +307,13 @@ class PageReader:
         requires = {mod.guid: mod.requires, **{guid: row[1].split() for guid, row in by_guid.items()}}
         order, missing = install_order([mod.guid], requires)
         shown = [_chain_mod(*by_guid[guid][2:]) for guid in order[:-1][:CHAIN_SHOWN]]
+        rivals = {guid: decode_mod(document) for guid, document in conflicts.items()}
         code = next((file.bytes for file in mod.assets if file.kind == AssetKind.CODE), None)
         return Relations(
             (*shown, _chain_mod(mod.id, mod.title, mod.version, code)),
             len(order) - 1 - len(shown),
             tuple(missing),
-            tuple((guid, conflicts.get(fold_guid(guid))) for guid in mod.conflicts_with),
+            tuple((guid, rivals.get(fold_guid(guid))) for guid in mod.conflicts_with),
         )
 
 
