@@ -35,18 +35,18 @@ from modhub.catalogue.documents import (
     note_document,
 )
 from modhub.catalogue.models import AssetKind
-from modhub.catalogue.owning import images, rehearsal, services, uploads
+from modhub.catalogue.owning import images, services, uploads
 from modhub.catalogue.owning.archives import ArchiveProblem
 from modhub.catalogue.owning.reads import read_mod, read_notes, read_pictures
 from modhub.catalogue.owning.rehearsal import (
     IMAGE_PROBLEMS,
     TEXT_PROBLEMS,
     ImageProblem,
-    OwnMods,
     RehearsalDocument,
     RehearsedSuccessor,
     TextProblem,
     check_draft,
+    rehearse_chain,
 )
 from modhub.catalogue.owning.successors import SupersededDocument, change_successor, read_successor
 from modhub.catalogue.owning.texts import find_removed_markup, is_html_truncated, write_text
@@ -293,13 +293,12 @@ def rehearse(request: Request, mod_id: int | None) -> RehearsalDocument:
     games = {fold_game(game.name) for game in catalogue_reader(request).games()}
     with request.databases.readonly_session() as session:
         mod, notes = read_mod(session, mod_id, owner), read_notes(session, mod_id, owner)
-        own = OwnMods(mod, readable_mods(request, session))
+        own = readable_mods(request, session)
         guid, successor = read_successor(session, mod_id, owner)
         problems = list(check_draft(mod, notes, read_pictures(session, [mod]), games=games))
         code = next((asset for asset in mod.assets if asset.kind == AssetKind.CODE), None)
         archive = msgspec.convert((code and code.archive_problems) or [], list[ArchiveProblem])
-    chain = rehearsal.rehearse_chain(request.find_service(IPublicMods), mod, own)
-    install, missing, unpublished, conflicts = chain
+    install, missing, unpublished, conflicts = rehearse_chain(request.find_service(IPublicMods), mod, own)
     is_blocked = any(problem.is_blocking for problem in problems)
     texts = dict.fromkeys((found.about, found.problem) for found in problems if found.problem in TEXT_PROBLEMS)
     return RehearsalDocument(

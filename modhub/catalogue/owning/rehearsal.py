@@ -116,18 +116,12 @@ class RehearsalDocument(msgspec.Struct, rename="camel"):
     superseded_by: Annotated[RehearsedSuccessor | None, about("The mod that the owner says takes its place")]
 
 
-class OwnMods:
-    """The mods of the caller that nobody else sees yet, and the one that is rehearsed, by GUID."""
-
-    def __init__(self, rehearsed: Mod, own_mods: Iterable[Mod]) -> None:
-        hidden = [mod for mod in own_mods if not mod.published or mod.hidden_at is not None]
-        self.by_guid = {fold_guid(mod.guid): mod for mod in (*hidden, rehearsed)}
-
-
 def rehearse_chain(
-    published: IPublicMods, rehearsed: Mod, own: OwnMods
+    published: IPublicMods, rehearsed: Mod, own_mods: Iterable[Mod]
 ) -> tuple[list[msgspec.Raw], list[str], list[str], list[RehearsalConflict]]:
     """Return (documents in installation order, missing GUIDs, unpublished GUIDs of the caller, conflicts)."""
+    unseen = [mod for mod in own_mods if not mod.published or mod.hidden_at is not None]
+    own = {fold_guid(mod.guid): mod for mod in (*unseen, rehearsed)}
     requires: dict[str, list[str]] = {}
     conflicts: dict[str, list[str]] = {}
     root = fold_guid(rehearsed.guid)
@@ -141,15 +135,15 @@ def rehearse_chain(
             if guid not in requires:
                 requires[guid], conflicts[guid] = mod.requires, mod.conflicts
         named = {fold_guid(guid) for mod in chains.values() for guid in mod.requires}
-        pending = {guid for guid in named if guid in own.by_guid and guid not in requires}
+        pending = {guid for guid in named if guid in own and guid not in requires}
     order, missing = published.order([root], requires)
-    documents = published.get_documents([guid for guid in order if guid not in own.by_guid])
+    documents = published.get_documents([guid for guid in order if guid not in own])
     install = [
-        msgspec.Raw(documents[guid] if guid in documents else msgspec.json.encode(mod_document(own.by_guid[guid])))
+        msgspec.Raw(documents[guid] if guid in documents else msgspec.json.encode(mod_document(own[guid])))
         for guid in order
-        if guid in documents or guid in own.by_guid
+        if guid in documents or guid in own
     ]
-    unpublished = [own.by_guid[guid].guid for guid in order if guid in own.by_guid and guid != root]
+    unpublished = [own[guid].guid for guid in order if guid in own and guid != root]
     members = set(order)
     pairs = [
         RehearsalConflict(guid, fold_guid(rival))
@@ -161,14 +155,14 @@ def rehearse_chain(
 
 
 def _add_own(
-    guids: set[str], own: OwnMods, requires: dict[str, list[str]], conflicts: dict[str, list[str]]
+    guids: set[str], own: Mapping[str, Mod], requires: dict[str, list[str]], conflicts: dict[str, list[str]]
 ) -> set[str]:
     """Add the caller's mods among ``guids`` and what they lead to; returns the GUIDs that are not the caller's."""
     others: set[str] = set()
     stack = list(guids)
     while stack:
         guid = stack.pop()
-        mod = own.by_guid.get(guid)
+        mod = own.get(guid)
         if mod is None:
             others.add(guid)
         elif guid not in requires:
