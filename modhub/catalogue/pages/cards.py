@@ -11,7 +11,7 @@ from modhub.catalogue.documents import decode_mod
 from modhub.catalogue.models import IS_IMAGE, Asset, Game, PublicGame, PublicMod
 from modhub.catalogue.pages import statements
 from modhub.catalogue.pages.presenter import Figure, ImageFacts, ModPresenter
-from modhub.catalogue.reading.service import ListParams, icon_address, in_display_order
+from modhub.catalogue.reading.service import ListParams, icon_address
 from modhub.catalogue.reading.statements import AnySelect
 from modhub.content.folding import fold_game
 from modhub.content.markup import summarize
@@ -40,10 +40,10 @@ class CuratedGame:
 class CuratedGames(dict[str, CuratedGame]):
     """The curated games by folded name, in display order."""
 
-    def __init__(self, rows: tuple[Row, ...]) -> None:
+    def __init__(self, rows: list[Row]) -> None:
         games = [
             CuratedGame(name, shown, icon_address(icon), icon_address(small), icon_address(medium), colour)
-            for name, shown, icon, small, medium, colour in in_display_order(rows)
+            for name, shown, icon, small, medium, colour in rows
         ]
         super().__init__((fold_game(game.name), game) for game in games)
 

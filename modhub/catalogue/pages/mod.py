@@ -181,7 +181,7 @@ def everything_page(context: ModResource, request: Request) -> Response:
     body = request.find_service(ArchiveTurns).open(peer, archive, request.store)
     response = Response(headerlist=headers, app_iter=file_body(request.environ, body))
     # One download: the required mods were not asked for (C-DL-1).
-    notify_download(request, archive.root.code, response)
+    notify_download(request, archive.root, response)
     return response
 
 

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property, partial
 from threading import Lock
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -42,19 +42,11 @@ class ArchiveEntry(msgspec.Struct):
     sha256: str
 
 
-class ChainFile(NamedTuple):
-    """The code file of a mod in a chain."""
-
-    guid: str
-    title: str
-    code: ModFile
-
-
 @dataclass(frozen=True)
 class ChainArchive:
     """The archive of a chain, before it is made; ``files`` are in installation order, the mod itself is last."""
 
-    files: tuple[ChainFile, ...]
+    files: tuple[ModFile, ...]
 
     @cached_property
     def entries(self) -> list[ArchiveEntry]:
@@ -62,14 +54,14 @@ class ChainArchive:
         digits = max(2, len(str(len(self.files))))
         return [
             ArchiveEntry(
-                chained.guid,
-                chained.title,
-                chained.code.version,
-                f"{place:0{digits}}-{portable_name(chained.code.file.name)}",
-                chained.code.file.size,
-                chained.code.file.sha256,
+                code.guid,
+                code.title,
+                code.version,
+                f"{place:0{digits}}-{portable_name(code.file.name)}",
+                code.file.size,
+                code.file.sha256,
             )
-            for place, chained in enumerate(self.files, 1)
+            for place, code in enumerate(self.files, 1)
         ]
 
     @cached_property
@@ -97,8 +89,8 @@ class ChainArchive:
         return zip_size([(INDEX_NAME, len(self.index)), *sizes])
 
     @property
-    def root(self) -> ChainFile:
-        """The mod that was asked for."""
+    def root(self) -> ModFile:
+        """The file of the mod that was asked for."""
         return self.files[-1]
 
 
@@ -114,7 +106,7 @@ def read_archive(catalogue: CatalogueReader, mod_id: int | None) -> ChainArchive
         message = N_("These are %(number)s mods, and one zip has at most %(limit)s. Download them one by one.")
         raise conflict("too_many_mods", message, values={"number": len(chain.install), "limit": MAX_ARCHIVE_MODS})
     guids = [mod.guid for mod in chain.install]
-    by_guid = {guid: ChainFile(guid, title, code) for guid, title, code in catalogue.codes(guids)}
+    by_guid = {code.guid: code for code in catalogue.codes(guids)}
     if guids[-1] not in by_guid:
         return None  # hidden or deleted since the first statement
     # The same may have happened to a required one.
@@ -151,8 +143,8 @@ class ArchiveTurns:
             with ExitStack() as held:
                 held.callback(self._end, peer)
                 members = [ZipMember(INDEX_NAME, len(archive.index), partial(io.BytesIO, archive.index))]
-                for entry, chained in zip(archive.entries, archive.files, strict=True):
-                    opener = self._opener(peer, chained.code.file, store, held)
+                for entry, code in zip(archive.entries, archive.files, strict=True):
+                    opener = self._opener(peer, code.file, store, held)
                     members.append(ZipMember(entry.name, entry.bytes, opener))
                 return ZipBody(members, held.pop_all().close)
         finally:

@@ -1,6 +1,6 @@
 """Anonymous reads: lists, mods with their install chains, changelogs, games, files. Uses only the public tables."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -71,6 +71,8 @@ class ModFile(NamedTuple):
     kind: AssetKind
     asset_id: int
     mod_id: int
+    guid: str
+    title: str
     version: str
     """The mod's version, which is that of its code file (C-MOD-5)."""
 
@@ -188,11 +190,11 @@ class CatalogueReader:
 
     def games(self) -> list[GameDocument]:
         """Return the curated games in display order."""
-        return games_of(self.game_rows())
+        return [GameDocument(name, shown, icon_address(icon)) for name, shown, icon, *_ in self.game_rows()]
 
-    def game_rows(self) -> tuple[Row, ...]:
-        """Return what :func:`games_of` makes the curated games from."""
-        return tuple(self.reader.rows(statements.GAMES))
+    def game_rows(self) -> list[Row]:
+        """Return the rows of the curated games by the name that is shown."""
+        return sorted(self.reader.rows(statements.GAMES), key=lambda row: (fold_search(row[1]), row[0]))
 
     def asset(self, asset_id: int | None) -> ModFile | None:
         """Return a file of a published mod."""
@@ -204,10 +206,9 @@ class CatalogueReader:
         row = self._row(statements.CODE, id=mod_id)
         return None if row is None else mod_file_of(row)
 
-    def codes(self, guids: Sequence[str]) -> list[tuple[str, str, ModFile]]:
-        """Return (GUID, title, code file) of these published mods, in any order."""
-        rows = self.reader.rows(statements.CODES, guids=encode(guids).decode())
-        return [(row[0], row[1], mod_file_of(row[2:])) for row in rows]
+    def codes(self, guids: Sequence[str]) -> list[ModFile]:
+        """Return the code files of these published mods, in any order."""
+        return [mod_file_of(row) for row in self.reader.rows(statements.CODES, guids=encode(guids).decode())]
 
     def superseded(self, mod_id: int | None) -> SupersededDocument | None:
         """Return which mod supersedes a published one; None if the mod itself is not published."""
@@ -257,20 +258,10 @@ def mod_file_of(row: Row) -> ModFile:
 
     Images are cached for a day; code and css can be replaced in place.
     """
-    kind, asset_id, mod_id, version = row[6:]
+    kind, *rest = row[6:]
     is_image = kind == AssetKind.IMAGE
     file = file_of(row, inline=is_image, cache_control=A_DAY if is_image else REVALIDATE)
-    return ModFile(file, AssetKind(kind), asset_id, mod_id, version)
-
-
-def games_of(rows: Iterable[Row]) -> list[GameDocument]:
-    """Return the curated games in display order."""
-    return [GameDocument(name, shown, icon_address(icon)) for name, shown, icon, *_ in in_display_order(rows)]
-
-
-def in_display_order(rows: Iterable[Row]) -> list[Row]:
-    """Return the rows of curated games by the name that is shown."""
-    return sorted(rows, key=lambda row: (fold_search(row[1]), row[0]))
+    return ModFile(file, AssetKind(kind), *rest)
 
 
 def icon_address(icon: int | None) -> str | None:

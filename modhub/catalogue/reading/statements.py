@@ -78,13 +78,13 @@ def file_of(row: Row, *, inline: bool, cache_control: str) -> StoredFile:
 
 
 _FILES: Final = (
-    select(*FILE_COLUMNS, Asset.id, Asset.mod_id, Mod.version)
+    select(*FILE_COLUMNS, Asset.id, Asset.mod_id, Mod.guid, Mod.title, Mod.version)
     .select_from(Asset)
     .join(StoredBlob, StoredBlob.id == Asset.blob_id)
     .join(PublicMod, PublicMod.id == Asset.mod_id)
     .join(Mod, Mod.id == Asset.mod_id)
 )
-"""`FILE_COLUMNS`, and (asset id, mod id, version of the mod), of the files of published mods."""
+"""`FILE_COLUMNS`, and (asset id; id, GUID, title and version of the mod), of the files of published mods."""
 ASSET: Final = PreparedQuery(_FILES.where(Asset.id == bindparam("id")))
 """The file with the asset id ``id``, if its mod is published."""
 CODE: Final = PreparedQuery(_FILES.where(IS_ASKED_FOR, IS_CODE))
@@ -180,10 +180,8 @@ FILES: Final = PreparedQuery(
     .where(GUID_IS_LISTED, IS_CODE)
 )
 """The fields of `PublicFile` of the published mods ``guids``, with the asset's id for the address."""
-CODES: Final = PreparedQuery(
-    _FILES.with_only_columns(PublicMod.guid, Mod.title, *_FILES.selected_columns).where(GUID_IS_LISTED, IS_CODE)
-)
-"""(guid, title, columns of `ASSET`) of the code of the published mods ``guids``."""
+CODES: Final = PreparedQuery(_FILES.where(GUID_IS_LISTED, IS_CODE))
+"""The code files of the published mods ``guids``."""
 RANK: Final = "rank"
 SUM: Final = "characters"
 
