@@ -14,7 +14,7 @@ from modhub.base.service_registry import find_optional_service
 from modhub.blobs import stage
 from modhub.catalogue.bodies import ModChange, NewMod, NoteChange
 from modhub.catalogue.commands import add_game
-from modhub.catalogue.models import AssetKind, Game, Mod, Note
+from modhub.catalogue.models import AssetKind, Game, Mod
 from modhub.catalogue.owning import services, uploads, voting
 from modhub.catalogue.owning.uploads import AssetUpload
 from modhub.content import limits
@@ -309,9 +309,8 @@ class SampleUploader:
         name = f"{sample.title.split()[0].lower()}-{version}.zip"
         self.upload(_archive(sample, version), AssetKind.CODE, name, "application/zip", version=version)
         if note:
-            mod = self.mod
-            note_id = self.session.scalar(select(Note.id).where(Note.mod_id == mod.id, Note.version == version))
-            services.edit_note(self.session, mod.id, note_id, mod.owner, NoteChange(text=note).cleaned())
+            mod, cleaned = self.mod, NoteChange(text=note).cleaned()
+            services.describe_version(self.session, mod.id, version, mod.owner, cleaned)
 
 
 def _archive(sample: Sample, version: str) -> bytes:

@@ -261,7 +261,13 @@ def edit_note(
 
 
 def describe_version(
-    session: Session, mod_id: int | None, version: str, owner: int, cleaned: CleanedNote, *, written: WrittenText
+    session: Session,
+    mod_id: int | None,
+    version: str,
+    owner: int,
+    cleaned: CleanedNote,
+    *,
+    written: WrittenText | None = None,
 ) -> Note:
     """Edit the entry of a version in the transaction that uploads it: nobody sees the version without its text."""
     note_id = session.scalar(select(Note.id).where(Note.mod_id == mod_id, Note.version == version))

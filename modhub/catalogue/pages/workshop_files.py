@@ -2,7 +2,6 @@
 
 import io
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -88,13 +87,13 @@ def _upload(context: ModResource, request: Request, kind: AssetKind) -> Any:
     try:
         upload_form = UploadForm(request, _BODIES[kind], fields)
         version = text.version(fields.get("version"))
-        changes = _Changes.read(fields)
+        written, note, cut = _read_note(fields)
         staged = _stage_files(request, kind, upload_form, version)
         truncated = _save_captions(request, context.id, fields) if kind is AssetKind.IMAGE else []
         for upload in staged:
             mod = uploads.store_upload(session, context.id, owner, upload)
-        if kind is AssetKind.CODE and changes.cleaned.text:
-            services.describe_version(session, context.id, version, owner, changes.cleaned, written=changes.written)
+        if kind is AssetKind.CODE and note.text:
+            services.describe_version(session, context.id, version, owner, note, written=written)
     except ApiError as error:
         forms.set_error_status(request, error)
         field, message = field_of(error, kind.value), field_message(request, error)
@@ -110,24 +109,15 @@ def _upload(context: ModResource, request: Request, kind: AssetKind) -> Any:
     done = "version" if kind is AssetKind.CODE and mod.published and not mod.hidden_at else _done_code(kind, staged)
     # A code file leads on to what is to do next.
     part = "" if kind is AssetKind.CODE else _PARTS[kind]
-    return workshop_done(context.id or 0, done, [*truncated, *changes.truncated], part)
+    return workshop_done(context.id or 0, done, [*truncated, *cut], part)
 
 
-@dataclass(frozen=True, slots=True)
-class _Changes:
-    """What the form of a code file says about its version."""
-
-    written: WrittenText
-    cleaned: CleanedNote
-    truncated: list[str]
-
-    @classmethod
-    def read(cls, fields: Mapping[str, str]) -> "_Changes":
-        """Convert and clean the text, before the first statement."""
-        written = write_text(fields.get("text", ""), fields.get("format", ""), limits.NOTE)
-        change = NoteChange(text=written.uncleaned)
-        cleaned = change.cleaned()
-        return cls(written, cleaned, truncated_note_fields(change, cleaned, written))
+def _read_note(fields: Mapping[str, str]) -> tuple[WrittenText | None, CleanedNote, list[str]]:
+    """Convert and clean the entry that a form has, before the first statement; the fields of which something is cut."""
+    written = write_text(fields["text"], fields.get("format", ""), limits.NOTE) if "text" in fields else None
+    change = NoteChange(fields.get("title", UNSET), UNSET if written is None else written.uncleaned)
+    cleaned = change.cleaned()
+    return written, cleaned, truncated_note_fields(change, cleaned, written)
 
 
 def _done_code(kind: AssetKind, staged: list[AssetUpload]) -> str:
@@ -241,13 +231,9 @@ def order_images_page(context: ModResource, request: Request) -> Any:
 @form(context=INote, preserve_fields={**NOTE_FIELDS, "format": ""})
 def edit_note_page(context: NoteResource, request: Request) -> Any:
     """``POST /Modhub/mine/{id}/changelog/{noteId}``: too long text is truncated, not rejected."""
-    title, typed, chosen = request.POST.get("title"), request.POST.get("text"), request.POST.get("format", "")
-    written = None if typed is None else write_text(typed, chosen, limits.NOTE)
     if "preview" in request.POST:
         return _preview(request, context.mod.id, "changelog", entry=context.id)
-    change = NoteChange(UNSET if title is None else title, UNSET if written is None else written.uncleaned)
-    cleaned = change.cleaned()
-    truncated = truncated_note_fields(change, cleaned, written)
+    written, cleaned, truncated = _read_note(request.POST)
     services.edit_note(request.dbsession, context.mod.id, context.id, account_id_of(request), cleaned, written=written)
     return workshop_done(context.mod.id or 0, "note", truncated, "changelog", f"#note-{context.id}")
 
