@@ -3,6 +3,7 @@
 import argparse
 import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any, Final
 
 from pyramid.config import Configurator
@@ -17,7 +18,6 @@ from modhub.catalogue.models import Mod
 from modhub.catalogue.moderating import hiding
 from modhub.catalogue.moderating.reads import (
     STATES,
-    ModFilter,
     deletion_summary,
     describe_mod,
     filtered_mods,
@@ -109,20 +109,6 @@ mod transfer 12 7                         makes it a mod of account 7, whoever o
 MOD is the number or the GUID of a mod."""
 
 
-CommandResult = tuple[int, list[str]]
-"""The exit code, and the lines to print after the transaction."""
-
-
-def run_delete(session: Session, mod: Mod, arguments: argparse.Namespace) -> CommandResult:
-    """Permanently delete a mod with ``--yes``; without it, say what would be deleted."""
-    title, summary = describe_title(mod), deletion_summary(session, mod)
-    if is_rehearsal(arguments):
-        warning = f"{title} of account {mod.owner} would be permanently deleted, with {summary}."
-        return 0, [line for line in (warning, users_of(session, mod)) if line]
-    hiding.remove_mod(session, mod)
-    return 0, [f"{title} was deleted, with {summary}. A sweep removes the files after an hour."]
-
-
 HELP: Final = {
     "show": (
         "show everything about mods",
@@ -143,17 +129,24 @@ HELP: Final = {
 
 
 def delete_named(admin: Any, name: str, arguments: argparse.Namespace) -> int:
-    """Delete one mod in its own transaction; the exit code."""
-    code, lines = 1, list[str]()
-    with admin.writing(dry_run=is_rehearsal(arguments)) as (session, _):
+    """Permanently delete one mod in its own transaction, or say what would be deleted; the exit code."""
+    rehearses = is_rehearsal(arguments)
+    with admin.writing(dry_run=rehearses) as (session, _):
         mod = hiding.find_mod(session, name)
-        if mod is not None:
-            code, lines = run_delete(session, mod, arguments)
-        else:
+        if mod is None:
             admin.say_problem(f"There is no mod {name}.")
-    for line in lines:
-        admin.say(line)
-    return code
+            return 1
+        title, summary, users = describe_title(mod), deletion_summary(session, mod), users_of(session, mod)
+        owner = mod.owner
+        if not rehearses:
+            hiding.remove_mod(session, mod)
+    if rehearses:
+        admin.say(f"{title} of account {owner} would be permanently deleted, with {summary}.")
+        if users:
+            admin.say(users)
+    else:
+        admin.say(f"{title} was deleted, with {summary}. A sweep removes the files after an hour.")
+    return 0
 
 
 def run_show(admin: Any, names: list[str], *, as_json: bool = False) -> int:
@@ -175,9 +168,10 @@ def run_show(admin: Any, names: list[str], *, as_json: bool = False) -> int:
 
 def run_list(admin: Any, arguments: argparse.Namespace) -> int:
     """Print one line per mod, last changed first."""
-    mod_filter = ModFilter(arguments.owner, arguments.state, tuple(arguments.word), arguments.sha256)
+    first = (arguments.page - 1) * arguments.limit
     with admin.reading() as session:
-        mods = filtered_mods(session, mod_filter, (arguments.page - 1) * arguments.limit, arguments.limit + 1)
+        matching = filtered_mods(session, arguments.owner, arguments.state, arguments.sha256, arguments.word)
+        mods = list(islice(matching, first, first + arguments.limit + 1))
     if arguments.json or arguments.ids:
         for mod in mods[: arguments.limit]:
             admin.say_json(line_document(mod) if arguments.json else mod.id)

@@ -1,8 +1,7 @@
 """Queries for the operator: lists of all mods in any state, and everything about one mod."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, and_, exists, func, not_, null, or_, select
@@ -132,32 +131,22 @@ def state_of(mod: Mod) -> str:
     return "published" if mod.published else "draft"
 
 
-@dataclass(frozen=True, slots=True)
-class ModFilter:
-    """The filters of a list of mods."""
+def filtered_mods(
+    session: Session, owner: int | None, state: str | None, sha256: str | None, queries: Iterable[str]
+) -> Iterator[Mod]:
+    """The mods of an owner, in a state, with a file, with all words of the queries, last changed first.
 
-    owner: int | None = None
-    state: str | None = None
-    words: tuple[str, ...] = ()
-    sha256: str | None = None
-
-
-def filtered_mods(session: Session, mod_filter: ModFilter, offset: int, limit: int) -> list[Mod]:
-    """Return at most ``limit`` mods from ``offset`` on, last changed first."""
-    return list(islice(_matching(session, mod_filter), offset, offset + limit))
-
-
-def _matching(session: Session, mod_filter: ModFilter) -> Iterator[Mod]:
-    """Words are matched in Python: only public mods have folded text in the database."""
+    Words are matched in Python: only public mods have folded text in the database.
+    """
     statement = _LINES.order_by(Mod.updated_at.desc(), Mod.id.desc()).limit(BATCH)
-    if mod_filter.owner is not None:
-        statement = statement.where(Mod.owner == mod_filter.owner)
-    if mod_filter.state is not None:
-        statement = statement.where(STATES[mod_filter.state])
-    if mod_filter.sha256 is not None:
+    if owner is not None:
+        statement = statement.where(Mod.owner == owner)
+    if state is not None:
+        statement = statement.where(STATES[state])
+    if sha256 is not None:
         files = select(Asset.mod_id).join(StoredBlob, StoredBlob.id == Asset.blob_id)
-        statement = statement.where(Mod.id.in_(files.where(StoredBlob.sha256 == mod_filter.sha256)))
-    words = [word for query in mod_filter.words for word in search_words(query)]
+        statement = statement.where(Mod.id.in_(files.where(StoredBlob.sha256 == sha256)))
+    words = [word for query in queries for word in search_words(query)]
     batch = session.scalars(statement).all()
     while batch:
         yield from (mod for mod in batch if all(word in _search_text(mod) for word in words))
