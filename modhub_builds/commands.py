@@ -54,7 +54,7 @@ def run_build(admin: Any, arguments: argparse.Namespace) -> int:
 
 def list_builds(admin: Any, *, as_json: bool) -> int:
     """Print one line per build."""
-    releases = BuildReader(admin.databases.raw_queries).listing().releases
+    releases = BuildReader(admin.databases.raw_queries).releases()
     stored = [build for of_os in releases.values() for build in of_os]
     for release in stored:
         if as_json:

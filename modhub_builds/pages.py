@@ -39,7 +39,7 @@ class PlatformBlock:
     """An operating system on the page: its builds, newest first; empty for a known system without one."""
 
     os: str
-    releases: tuple[Release, ...]
+    releases: list[Release]
 
     @property
     def label(self) -> str:
@@ -66,13 +66,13 @@ class PlatformBlock:
         return f"{'shasum -a 256' if self.os == 'macos' else 'sha256sum'} -- {shlex.quote(name)}"
 
 
-def platform_blocks(releases: dict[str, tuple[Release, ...]], visitor_os: str | None) -> list[PlatformBlock]:
+def platform_blocks(releases: dict[str, list[Release]], visitor_os: str | None) -> list[PlatformBlock]:
     """The systems in page order: the visitor's own first, else that of the newest build; then the others."""
     if not releases:
         return []
     first = visitor_os if visitor_os in releases else max(releases, key=lambda os: releases[os][0].id)
     names = sorted({*releases, *PLATFORM_LABELS}, key=lambda os: (os != first, os not in releases, rank(os)))
-    return [PlatformBlock(os, releases.get(os, ())) for os in names]
+    return [PlatformBlock(os, releases.get(os, [])) for os in names]
 
 
 def app_link(_context: Any, request: Request) -> Markup:
@@ -84,19 +84,20 @@ def app_link(_context: Any, request: Request) -> Markup:
 @page(context=IAppPage, request_method="GET", permission=OPEN, renderer="modhub_builds:templates/app.jinja2")
 def app_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/App``"""
-    listing, ui = build_reader(request).listing(), PageHelpers(request)
+    reader, ui = build_reader(request), PageHelpers(request)
+    releases = reader.releases()
     visitor_os = detect_platform(request.headers)
     # Without a build for their own system, visitors get no other one as the main download.
-    missing = visitor_label(visitor_os) if visitor_os and visitor_os not in listing.releases else ""
+    missing = visitor_label(visitor_os) if visitor_os and visitor_os not in releases else ""
     request.response.headers["Vary"] = _VARY
     return {
         "blocks": [
             ui.render(PLATFORM_BLOCK_TEMPLATE, block=block, leads=at == 0 and not missing)
-            for at, block in enumerate(platform_blocks(listing.releases, visitor_os))
+            for at, block in enumerate(platform_blocks(releases, visitor_os))
         ],
         "missing": missing,
         "introduction": request.registry.settings["modhub_builds.introduction"],
-        "sections": listing.sections,
+        "sections": reader.sections(),
         "page": APP_TEMPLATE,
         "feed": APP_FEED_TEMPLATE,
         "json_feed": JSON_FEED_TEMPLATE,
@@ -113,7 +114,7 @@ def redirect_lower_case_app(_context: Any, _request: Request) -> Response:
 @page(context=IAppPage, name="feed.json", request_method="GET", permission=OPEN)
 def app_feed(_context: Any, request: Request) -> Response:
     """``GET /Modhub/App/feed`` and ``feed.json``: the newest builds of all systems as Atom and as JSON Feed."""
-    releases = [release for of_os in build_reader(request).listing().releases.values() for release in of_os]
+    releases = [release for of_os in build_reader(request).releases().values() for release in of_os]
     newest = sorted(releases, key=lambda release: release.id, reverse=True)[:FEED_ENTRIES]
     entries = [_feed_entry(release) for release in newest]
     if request.view_name == "feed.json":
@@ -134,7 +135,7 @@ def _feed_entry(release: Release) -> AtomEntry:
 
 def app_in_sitemap(registry: Any, part: int) -> SitemapEntries:
     """The one page, last changed by the newest build."""
-    by_os = BuildReader(find_service(registry, Databases).raw_queries).listing().releases
+    by_os = BuildReader(find_service(registry, Databases).raw_queries).releases()
     newest = max((of_os[0] for of_os in by_os.values()), key=lambda release: release.id, default=None)
     return [(APP_TEMPLATE, iso(newest.uploaded_at) if newest else None)] if part == 0 else []
 

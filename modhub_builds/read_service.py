@@ -12,7 +12,6 @@ from modhub.blobs.models import StoredBlob
 from modhub.db import from_micros, iso
 from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
 from modhub.web.downloads import IMMUTABLE, REVALIDATE, StoredFile
-from modhub.web.payload import encode
 from modhub_builds.models import Build, ChangelogSection
 from modhub_builds.schemas import (
     BuildsDocument,
@@ -81,19 +80,6 @@ _SECTIONS: Final = PreparedQuery(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class AppListing:
-    """A snapshot of all builds and the changelog.
-
-    ``releases``: the builds of each operating system, newest first; the systems in the order of C-APP-6.
-    ``sections``: the visible changelog sections, newest first. ``body``: the JSON of ``GET /api/modhub/app``.
-    """
-
-    releases: dict[str, tuple[Release, ...]]
-    sections: tuple[str, ...]
-    body: bytes
-
-
 class BuildReader:
     """The read service of app builds; made where it is used."""
 
@@ -110,16 +96,21 @@ class BuildReader:
             return None
         return self._first(self.reader.rows(_BY_ID, os=os, id=build_id))
 
-    def listing(self) -> AppListing:
-        """All that readers see; two statements."""
+    def releases(self) -> dict[str, list[Release]]:
+        """The builds of each operating system, newest first; the systems in the order of C-APP-6."""
         by_os: dict[str, list[Release]] = {}
         for row in self.reader.rows(_ALL):
             release = _release(row)
             by_os.setdefault(release.os, []).append(release)
-        releases = {os: tuple(by_os[os]) for os in sorted(by_os, key=rank)}
-        sections = tuple(row[0] for row in self.reader.rows(_SECTIONS))
-        builds = [_platform(of_os) for of_os in releases.values()]
-        return AppListing(releases, sections, encode(BuildsDocument(builds, BREAK.join(sections))))
+        return {os: by_os[os] for os in sorted(by_os, key=rank)}
+
+    def sections(self) -> list[str]:
+        """The visible sections of the changelog, newest first."""
+        return [row[0] for row in self.reader.rows(_SECTIONS)]
+
+    def document(self) -> BuildsDocument:
+        """All that readers see; two statements."""
+        return BuildsDocument([_platform(of_os) for of_os in self.releases().values()], BREAK.join(self.sections()))
 
     def _first(self, rows: list[Row]) -> Release | None:
         return _release(rows[0]) if rows else None
@@ -130,7 +121,7 @@ def _release(row: Row) -> Release:
     return Release(build_id, os, version, name, content_type, from_micros(uploaded_at), key, size, sha256)
 
 
-def _platform(releases: tuple[Release, ...]) -> PlatformDocument:
+def _platform(releases: list[Release]) -> PlatformDocument:
     newest = releases[0]
     return PlatformDocument(
         os=newest.os,

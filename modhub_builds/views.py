@@ -9,7 +9,7 @@ from modhub.base.operations import RANGED_FILE, FileBody, Lead, Operation, Param
 from modhub.content import limits as core_limits
 from modhub.content import text
 from modhub.web.downloads import file_response
-from modhub.web.payload import query, read_text
+from modhub.web.payload import encode, query, read_text
 from modhub.web.request import Request
 from modhub.web.responses import public_json
 from modhub.web.uploads import receive_upload
@@ -57,7 +57,7 @@ def build_reader(request: Request) -> BuildReader:
 )
 def list_builds_view(_context: Any, request: Request) -> Response:
     """``GET /api/modhub/app``"""
-    return public_json(build_reader(request).listing().body)
+    return public_json(encode(build_reader(request).document()))
 
 
 @page(
