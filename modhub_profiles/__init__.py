@@ -12,7 +12,7 @@ from modhub.plugins.resources import IAuthor, IMod, ISite
 from modhub.plugins.services import IAuthorPictures
 from modhub.ui.multipart import OVERHEAD
 from modhub_profiles import limits, pages, services, upkeep, views
-from modhub_profiles.read_service import AuthorPictures, ProfileReader
+from modhub_profiles.read_service import ProfileReader
 from modhub_profiles.resources import AuthorPicturesResource, LinksResource, ProfileResource
 from modhub_profiles.services import collect_profile
 
@@ -26,8 +26,8 @@ def includeme(config: Configurator) -> None:
         migrations="profiles_",
         demo="modhub_profiles.sample_profiles.fill_demo_profiles",
     )
-    reader = ProfileReader(find_service(config.registry, Databases).raw_queries)
-    config.add_service(IAuthorPictures, AuthorPictures(reader))
+    databases = find_service(config.registry, Databases)
+    config.add_service(IAuthorPictures, ProfileReader(databases.raw_queries))
     config.add_subscriber(services.delete_links_of_mods, ModsDeleted)
     config.add_subscriber(pages.save_links, ModDetailsSaving)
     config.add_subscriber(services.delete_profile_of_account, AccountDeleted)

@@ -66,7 +66,7 @@ _PROFILE: Final = PreparedQuery(
 
 
 class ProfileReader:
-    """Reads links and profiles."""
+    """Reads links and profiles; see :class:`modhub.plugins.services.IAuthorPictures`, too."""
 
     def __init__(self, reader: RawQueryExecutor) -> None:
         self._reader = reader
@@ -84,19 +84,7 @@ class ProfileReader:
         sentence, links, *file = rows[0]
         return ShownProfile(sentence, tuple(links.split()), Picture(*file) if file[0] is not None else None)
 
-
-def picture_address(account_id: int, picture: Picture) -> str:
-    """The public path of an author's picture."""
-    return f"/Modhub/by/{account_id}/picture/{picture.name}"
-
-
-class AuthorPictures:
-    """See :class:`modhub.plugins.services.IAuthorPictures`."""
-
-    def __init__(self, reader: ProfileReader) -> None:
-        self._reader = reader
-
     def find_picture(self, account_id: int) -> str | None:
-        """The picture's address, read in one statement; None without one."""
-        picture = self._reader.profile_of(account_id).picture
-        return picture_address(account_id, picture) if picture is not None else None
+        """The public path of the author's picture, read in one statement; None without one."""
+        picture = self.profile_of(account_id).picture
+        return f"/Modhub/by/{account_id}/picture/{picture.name}" if picture is not None else None
