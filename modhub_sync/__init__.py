@@ -8,14 +8,14 @@ from modhub.plugins.services import ISigner, ISnapshots
 from modhub_sync import limits
 from modhub_sync.resources import GuidsResource, PlanResource, SnapshotFilesResource, SnapshotResource
 from modhub_sync.signing import SYNC_SETTINGS
-from modhub_sync.snapshots import CHECK_SECONDS, Snapshots, describe_snapshot_files, make_snapshot
+from modhub_sync.snapshots import CHECK_SECONDS, SnapshotMaker, describe_snapshot_files, make_snapshot
 
 
 def includeme(config: Configurator) -> None:
     """Register the service, the resources, body limits, the command and views."""
     config.include("modhub")
     config.add_feature("modhub_sync", N_("Following the catalogue"), settings=SYNC_SETTINGS, migrations="sync_")
-    config.add_service(ISnapshots, Snapshots(config.registry))
+    config.add_service(ISnapshots, SnapshotMaker(config.registry))
     config.add_service(ISigner, config.registry.settings["modhub_sync.signing_key"])
     config.add_child(ICatalogue, "guid", GuidsResource)
     config.add_child(ICatalogue, "plan", PlanResource)

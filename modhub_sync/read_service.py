@@ -28,82 +28,79 @@ from modhub_sync.schemas import (
 )
 
 
-class SyncReader:
-    """Answers from the public copies. The number of statements is constant."""
+def lookup(mods: IPublicMods, guids: Mapping[str, str]) -> ComposedBody:
+    """Return the mods, the GUIDs that are not published, and those for which there is no room, as sent (C-SYNC-16).
 
-    def __init__(self, mods: IPublicMods, changes: ChangeReader) -> None:
-        self._mods = mods
-        self._changes = changes
+    Two statements.
+    """
+    published = mods.measure(guids)
+    sizes = accumulate(published[guid].size for guid in guids if guid in published)
+    count = max(1, sum(size <= limits.LOOKUP_ANSWER for size in sizes))
+    shown = [guid for guid in guids if guid in published][:count]
+    rest = LookupRest(
+        [sent for guid, sent in guids.items() if guid not in published],
+        [guids[guid] for guid in guids if guid in published][count:] or UNSET,
+    )
+    return _compose_lookup(mods, [published[guid] for guid in shown], encode(rest))
 
-    def lookup(self, guids: Mapping[str, str]) -> ComposedBody:
-        """Return the mods, the GUIDs that are not published, and those for which there is no room, as sent (C-SYNC-16).
 
-        Two statements.
-        """
-        published = self._mods.measure(guids)
-        sizes = accumulate(published[guid].size for guid in guids if guid in published)
-        count = max(1, sum(size <= limits.LOOKUP_ANSWER for size in sizes))
-        shown = [guid for guid in guids if guid in published][:count]
-        rest = LookupRest(
-            [sent for guid, sent in guids.items() if guid not in published],
-            [guids[guid] for guid in guids if guid in published][count:] or UNSET,
-        )
-        return _compose_lookup(self._mods, [published[guid] for guid in shown], encode(rest))
+def updates(mods: IPublicMods, have: Mapping[str, InstalledEntry]) -> UpdatesDocument:
+    """Compare what the caller has with what is published; one statement if nothing has changed, else two.
 
-    def updates(self, have: Mapping[str, InstalledEntry]) -> UpdatesDocument:
-        """Compare what the caller has with what is published; one statement if nothing has changed, else two.
+    Three more for callers that send ``relations``.
+    """
+    files = mods.get_files(have)
+    changed = [
+        (files[guid], mod)
+        for guid, mod in have.items()
+        if guid in files and not mod.has(files[guid].version, files[guid].sha256)
+    ]
+    notes = mods.get_notes([file.id for file, _ in changed], limits.NOTES) if changed else {}
+    document = UpdatesDocument(
+        changed=[_changed_mod(file, mod, notes.get(file.id, [])) for file, mod in changed],
+        gone=[mod.guid for guid, mod in have.items() if guid not in files],
+        same=len(files) - len(changed),
+    )
+    known = {guid: mod.relations for guid, mod in have.items() if isinstance(mod.relations, str)}
+    if known:
+        digests = {guid: digest_relations(mod) for guid, mod in mods.get_related(known).items()}
+        others = [guid for guid in known if guid in digests and digests[guid] != known[guid]]
+        document.relations_changed = others
+        document.relations = [RelationsDocument(guid, digests[guid]) for guid in others]
+    return document
 
-        Three more for callers that send ``relations``.
-        """
-        files = self._mods.get_files(have)
-        changed = [
-            (files[guid], mod)
-            for guid, mod in have.items()
-            if guid in files and not mod.has(files[guid].version, files[guid].sha256)
-        ]
-        notes = self._mods.get_notes([file.id for file, _ in changed], limits.NOTES) if changed else {}
-        document = UpdatesDocument(
-            changed=[_changed_mod(file, mod, notes.get(file.id, [])) for file, mod in changed],
-            gone=[mod.guid for guid, mod in have.items() if guid not in files],
-            same=len(files) - len(changed),
-        )
-        known = {guid: mod.relations for guid, mod in have.items() if isinstance(mod.relations, str)}
-        if known:
-            digests = {guid: digest_relations(mod) for guid, mod in self._mods.get_related(known).items()}
-            others = [guid for guid in known if guid in digests and digests[guid] != known[guid]]
-            document.relations_changed = others
-            document.relations = [RelationsDocument(guid, digests[guid]) for guid in others]
-        return document
 
-    def changes(self, since: int, limit: int, feed: str) -> ChangesDocument:
-        """Return the changes after ``since``; 410 if the caller knows another sequence of serials."""
-        page = self._changes.page(min(since, MAX_SERIAL), limit + 1)
-        if since > page.head or (feed and feed != page.feed):
-            message = N_("The list of changes has started again, because the service was restored. Start with since=0.")
-            raise ApiError(410, "feed_restarted", message)
-        shown, more = page.changes[:limit], len(page.changes) > limit
-        serial = shown[-1].serial if more else page.head
-        return ChangesDocument(page.feed, serial, more, [_change_document(entry) for entry in shown])
+def changes(reader: ChangeReader, since: int, limit: int, feed: str) -> ChangesDocument:
+    """Return the changes after ``since``; 410 if the caller knows another sequence of serials."""
+    page = reader.page(min(since, MAX_SERIAL), limit + 1)
+    if since > page.head or (feed and feed != page.feed):
+        message = N_("The list of changes has started again, because the service was restored. Start with since=0.")
+        raise ApiError(410, "feed_restarted", message)
+    shown, more = page.changes[:limit], len(page.changes) > limit
+    serial = shown[-1].serial if more else page.head
+    return ChangesDocument(page.feed, serial, more, [_change_document(entry) for entry in shown])
 
-    def plan(
-        self, want: Mapping[str, str], have: Mapping[str, InstalledEntry], *, has_reasons: bool = True
-    ) -> PlanDocument:
-        """Plan an installation. Three statements, and three more for installed mods that nothing wanted requires."""
-        mods = self._mods.get_chains(want)
-        others = [guid for guid in have if guid not in mods]
-        if others:
-            mods = {**self._mods.get_related(others), **mods}
-        plan = make_plan(want, have, mods, self._mods.order)
-        if not has_reasons:
-            leave_out_reasons(plan)
-        return plan
 
-    def check_lock(self, entries: Mapping[str, InstalledEntry]) -> LockStateDocument:
-        """Return the state of each entry of a lock."""
-        files = self._mods.get_files(entries)
-        return LockStateDocument(
-            [EntryState(entry.guid, _state(entry, files.get(guid))) for guid, entry in entries.items()]
-        )
+def plan(
+    mods: IPublicMods, want: Mapping[str, str], have: Mapping[str, InstalledEntry], *, has_reasons: bool = True
+) -> PlanDocument:
+    """Plan an installation. Three statements, and three more for installed mods that nothing wanted requires."""
+    related = mods.get_chains(want)
+    others = [guid for guid in have if guid not in related]
+    if others:
+        related = {**mods.get_related(others), **related}
+    planned = make_plan(want, have, related, mods.order)
+    if not has_reasons:
+        leave_out_reasons(planned)
+    return planned
+
+
+def check_lock(mods: IPublicMods, entries: Mapping[str, InstalledEntry]) -> LockStateDocument:
+    """Return the state of each entry of a lock."""
+    files = mods.get_files(entries)
+    return LockStateDocument(
+        [EntryState(entry.guid, _state(entry, files.get(guid))) for guid, entry in entries.items()]
+    )
 
 
 def _compose_lookup(mods: IPublicMods, shown: list[StoredDocument], rest: bytes) -> ComposedBody:

@@ -6,8 +6,8 @@ out. A client that continues with the changes after the snapshot's serial has ev
 
 import logging
 import re
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection
+from contextlib import suppress
 from datetime import timedelta
 from gzip import GzipFile
 from tempfile import TemporaryFile
@@ -33,6 +33,7 @@ from modhub_sync.models import Snapshot
 from modhub_sync.schemas import SnapshotDocument
 from modhub_sync.signing import SigningKey
 
+log = logging.getLogger(__name__)
 KEPT: Final = 2
 """Snapshots that are kept: a client that has just read the previous pointer can still fetch it."""
 COMPRESSION: Final = 6
@@ -48,9 +49,10 @@ class _Outdated(Exception):
 
 
 class SnapshotMaker:
-    """Makes snapshots and deletes old ones; for the command and for the server's own schedule."""
+    """Makes snapshots and deletes old ones; for the command, the server's own schedule, and as `ISnapshots`."""
 
     def __init__(self, registry: Any) -> None:
+        self._registry = registry
         self.databases = find_service(registry, Databases)
         self.changes = find_service(registry, ChangeReader)
         self.mods = find_service(registry, IPublicMods)
@@ -69,7 +71,9 @@ class SnapshotMaker:
 
     def _store(self, store: BlobStore, file: IO[bytes], feed: str, serial: int) -> bool:
         """Store a snapshot; False if a new feed has begun since, or a mod was deleted or hidden (C-SYNC-14)."""
-        with suppress(_Outdated), self._writing() as (session, manager):
+        manager = transaction.TransactionManager(explicit=True)
+        with suppress(_Outdated), manager:
+            session = self.databases.joined_session(manager)
             # All writers wait for the row of the generation, so the file is stored before it is locked. Then nothing
             # is hidden until the commit, and what is hidden after it makes a snapshot of its own.
             blob = stage(manager, store, file, limits.SNAPSHOT)
@@ -122,11 +126,14 @@ class SnapshotMaker:
                 count, last = count + len(page), page[-1][0]
         return feed, head, count
 
-    @contextmanager
-    def _writing(self) -> Iterator[tuple[Session, Any]]:
-        manager = transaction.TransactionManager(explicit=True)
-        with manager:
-            yield self.databases.joined_session(manager), manager
+    def replace_hidden(self) -> None:
+        """Make a snapshot at once; if the files cannot be stored now, the worker makes it as soon as they can."""
+        store = find_optional_service(self._registry, BlobStore)
+        if store is not None:
+            try:
+                self.make_if_due(store, 0)
+            except (ApiError, OSError) as error:
+                log.warning("the snapshot without the hidden mods waits: %s", error)
 
 
 def describe_snapshot_files(session: Session, blob_ids: Collection[int]) -> dict[int, str]:
@@ -211,24 +218,7 @@ class SnapshotReader:
         return self._reader.rows(statement, **values, deleted_before=to_micros(now() - DELETED_FOR))
 
 
-log = logging.getLogger(__name__)
 CHECK_SECONDS: Final = 60.0
-
-
-class Snapshots:
-    """See :class:`modhub.plugins.services.ISnapshots`."""
-
-    def __init__(self, registry: Any) -> None:
-        self._registry = registry
-
-    def replace_hidden(self) -> None:
-        """Make a snapshot at once; if the files cannot be stored now, the worker makes it as soon as they can."""
-        store = find_optional_service(self._registry, BlobStore)
-        if store is not None:
-            try:
-                SnapshotMaker(self._registry).make_if_due(store, 0)
-            except (ApiError, OSError) as error:
-                log.warning("the snapshot without the hidden mods waits: %s", error)
 
 
 def make_snapshot(registry: Any) -> None:

@@ -26,8 +26,7 @@ from modhub.web.payload import encode, query, read_json
 from modhub.web.request import Request
 from modhub.web.responses import composed_answer, composed_json, public_json
 from modhub.web.views import OPEN, api, page
-from modhub_sync import limits
-from modhub_sync.read_service import SyncReader
+from modhub_sync import limits, read_service
 from modhub_sync.resources import GuidResource, IGuid, IPlan, ISnapshot, ISnapshotFile, SnapshotFileResource
 from modhub_sync.schemas import (
     ChangesDocument,
@@ -48,12 +47,6 @@ from modhub_sync.snapshots import SnapshotReader
 
 _DIGITS = 18
 """A serial has fewer; a longer number lies beyond every one."""
-
-
-def sync_reader(request: Request) -> SyncReader:
-    """The reader of this feature."""
-    find = request.find_service
-    return SyncReader(find(IPublicMods), find(ChangeReader))
 
 
 @api(
@@ -97,7 +90,7 @@ def read_by_guid_view(context: GuidResource, request: Request) -> Response:
 def lookup_view(_context: Any, request: Request) -> Response:
     """``POST /api/modhub/lookup``"""
     guids = read_json(request, LookupRequest, limits.QUESTION).cleaned()
-    return composed_answer(request, lambda: sync_reader(request).lookup(guids))
+    return composed_answer(request, lambda: read_service.lookup(request.find_service(IPublicMods), guids))
 
 
 @api(
@@ -125,7 +118,8 @@ def lookup_view(_context: Any, request: Request) -> Response:
 def updates_view(_context: Any, request: Request) -> UpdatesDocument:
     """``POST /api/modhub/updates``"""
     request.answers_anybody = True
-    return sync_reader(request).updates(read_json(request, UpdateRequest, limits.QUESTION).cleaned())
+    installed = read_json(request, UpdateRequest, limits.QUESTION).cleaned()
+    return read_service.updates(request.find_service(IPublicMods), installed)
 
 
 @api(
@@ -161,7 +155,8 @@ def changes_view(_context: Any, request: Request) -> Response:
     since = _number("since", query(request, "since") or "0")
     # Clamped like the size of a page (C-LIST-2).
     limit = min(max(_number("limit", query(request, "limit") or str(limits.CHANGES)), 1), limits.CHANGES_MOST)
-    document = sync_reader(request).changes(since, limit, query(request, "feed") or "")
+    reader = request.find_service(ChangeReader)
+    document = read_service.changes(reader, since, limit, query(request, "feed") or "")
     return public_json(encode(document))
 
 
@@ -209,7 +204,8 @@ def plan_view(_context: Any, request: Request) -> PlanDocument:
     to_install, installed = question.wanted(), question.installed()
     if len(to_install) + len(installed) > MANY_MODS:
         take_large_turn(request.environ)
-    return sync_reader(request).plan(to_install, installed, has_reasons=question.because is not False)
+    mods = request.find_service(IPublicMods)
+    return read_service.plan(mods, to_install, installed, has_reasons=question.because is not False)
 
 
 @api(
@@ -232,7 +228,8 @@ def plan_view(_context: Any, request: Request) -> PlanDocument:
 def check_lock_view(_context: Any, request: Request) -> LockStateDocument:
     """``POST /api/modhub/plan/check``"""
     request.answers_anybody = True
-    return sync_reader(request).check_lock(read_json(request, LockRequest, limits.PLAN_QUESTION).cleaned())
+    entries = read_json(request, LockRequest, limits.PLAN_QUESTION).cleaned()
+    return read_service.check_lock(request.find_service(IPublicMods), entries)
 
 
 @api(
