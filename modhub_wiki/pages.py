@@ -55,7 +55,7 @@ class Node:
         """The address of the page; None for a mere folder. The index is at the wiki's root."""
         if self.page is None:
             return None
-        return ROOT if self.page.path == INDEX else self.page.url
+        return _address(self.page.path)
 
     @property
     def nodes(self) -> list["Node"]:

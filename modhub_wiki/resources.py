@@ -64,23 +64,6 @@ class DocumentsResource(Resource):
     """``/api/modhub/doc``"""
 
 
-@implementer(IWiki)
-class WikiResource(Resource):
-    """The wiki, at any of its addresses. A key without the scope counts as unknown (C-WIKI-2)."""
-
-    __acl__ = [(Allow, principal_for_scope(SCOPE), WikiPermission.PUBLISH)]
-
-    def page(self, rest: str) -> "WikiPageResource":
-        """The page at ``rest``, the address below the wiki; one trailing slash is ignored."""
-        page = WikiPageResource(self, rest)
-        page.path = parse_path(rest.removesuffix("/"))
-        return page
-
-    def get_member(self, name: str) -> "WikiPageResource":
-        """A page found by traversal: its path stays None, because it is not the path as sent."""
-        return WikiPageResource(self, name)
-
-
 @implementer(IWikiPage)
 class WikiPageResource(Resource):
     """A page, existing or not."""
@@ -88,15 +71,27 @@ class WikiPageResource(Resource):
     segment = Parameter("path", "The path of the page: words joined by slashes.")
 
     path: str | None = None
+    """None for a page that traversal found: its segment is not the path as sent."""
 
     def __getitem__(self, name: str) -> "WikiPageResource":
         """Further segments belong to the path of the page."""
         return self
 
 
+@implementer(IWiki)
+class WikiResource(Resource):
+    """The wiki, at any of its addresses. A key without the scope counts as unknown (C-WIKI-2)."""
+
+    __acl__ = [(Allow, principal_for_scope(SCOPE), WikiPermission.PUBLISH)]
+
+    member = WikiPageResource
+
+
 def raw_path_root_factory(request: Request) -> Any:
-    """Root factory of the route: the page that the route's pattern matched."""
+    """Root factory of the route: the page that the route's pattern matched; one trailing slash is ignored."""
     resource: Any = root_factory(request)
     for name in request.matchdict["mount"].split("/"):
         resource = resource[name]
-    return resource.page(request.matchdict["rest"])
+    page = WikiPageResource(resource, request.matchdict["rest"])
+    page.path = parse_path(page.__name__.removesuffix("/"))
+    return page
