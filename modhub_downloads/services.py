@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import secrets
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from itertools import islice
 from threading import Lock
 from typing import Final, NamedTuple
@@ -74,8 +74,6 @@ class DownloadCounter:
 
 SALT_BYTES: Final = 32
 DIGEST_BYTES: Final = 16
-MODS_AT_ONCE: Final = 100
-"""Mods that :class:`IMods` looks up in one statement."""
 OLD_HASHES_AT_ONCE: Final = 5000
 """Hashes deleted in one transaction."""
 _CREATE_STATE: Final = text(
@@ -103,7 +101,7 @@ def write_downloads(session: Session, mods: IMods, downloads: Collection[Counted
     Writing the same downloads a second time adds nothing, so a failed write may be repeated.
     """
     closed_day = lock_counts(session).closed_day
-    existing = existing_mods(session, mods, {download.mod_id for download in downloads})
+    existing = mods.get_mods(session, {download.mod_id for download in downloads})
     salts: dict[int, bytes] = {}
     by_hash: dict[tuple[int, bytes], CountedDownload] = {}
     for download in sorted(downloads):
@@ -117,11 +115,6 @@ def write_downloads(session: Session, mods: IMods, downloads: Collection[Counted
     if new:
         session.execute(insert(SeenDownload), [{"day": day, "digest": digest} for day, digest in new])
         _add_counts(session, Counter((by_hash[key].mod_id, by_hash[key].version, key[0]) for key in new))
-
-
-def existing_mods(session: Session, mods: IMods, mod_ids: Iterable[int]) -> set[int]:
-    """Those of the ids that are mods, published or not."""
-    return {mod_id for ids in bulk.batches(sorted(mod_ids), MODS_AT_ONCE) for mod_id in mods.get_mods(session, ids)}
 
 
 def _salt_of(session: Session, day: int) -> bytes:

@@ -24,13 +24,11 @@ from modhub_downloads.models import (
     last_closed_day,
 )
 from modhub_downloads.services import (
-    MODS_AT_ONCE,
     CountedDownload,
     DownloadCounter,
     close_days,
     delete_counts,
     delete_hashes,
-    existing_mods,
     lock_counts,
     write_downloads,
 )
@@ -126,7 +124,7 @@ def find_wrong_counts(session: Session, mods: IMods) -> list[WrongCount]:
 
 def _counts_without_mod(session: Session, mods: IMods) -> Iterator[WrongCount]:
     for batch in _batches_of_mods(session):
-        gone = set(batch) - existing_mods(session, mods, batch)
+        gone = set(batch) - mods.get_mods(session, batch).keys()
         # Read again: a mod that was deleted in the meantime took its counts with it.
         sums = select(DailyDownloads.mod_id, func.sum(DailyDownloads.downloads)).group_by(DailyDownloads.mod_id)
         days = {row[0]: int(row[1]) for row in session.execute(sums.where(DailyDownloads.mod_id.in_(gone)))}
@@ -141,7 +139,7 @@ def _batches_of_mods(session: Session) -> Iterator[list[int]]:
     ids = select(DailyDownloads.mod_id).union(select(ModDownloads.mod_id)).subquery()
     last = -1
     while True:
-        page = select(ids.c.mod_id).where(ids.c.mod_id > last).order_by(ids.c.mod_id).limit(MODS_AT_ONCE)
+        page = select(ids.c.mod_id).where(ids.c.mod_id > last).order_by(ids.c.mod_id).limit(bulk.BATCH)
         batch = list(session.scalars(page))
         if not batch:
             return
@@ -157,7 +155,7 @@ def reconcile(databases: Databases, mods: IMods) -> list[WrongCount]:
         with databases.write_session.begin() as session:
             lock_counts(session)
             mod_ids = [count.mod_id for count in batch]
-            existing = existing_mods(session, mods, mod_ids)
+            existing = mods.get_mods(session, mod_ids)
             _set_totals(session, sorted(existing))
             delete_counts(session, [mod_id for mod_id in mod_ids if mod_id not in existing])
     return wrong

@@ -26,9 +26,9 @@ profile clear 7                  deletes the picture, the sentence and the links
 def find_orphans(registry: Any, session: Session) -> Iterator[str]:
     """Yield a sentence for each row whose mod or account does not exist; for ``modhub-admin verify``."""
     mods, profiles = find_service(registry, IMods), find_optional_service(registry, IProfiles)
-    for ids in batches(session.scalars(select(ModLinks.mod_id)), PAGE_SIZE_MOST):
-        for absent in sorted(set(ids) - mods.get_mods(session, ids).keys()):
-            yield f"links of mod {absent}, which does not exist"
+    linked = set(session.scalars(select(ModLinks.mod_id)))
+    for absent in sorted(linked - mods.get_mods(session, linked).keys()):
+        yield f"links of mod {absent}, which does not exist"
     if profiles is None:
         return
     for ids in batches(session.scalars(select(AuthorProfile.account_id)), PAGE_SIZE_MOST):

@@ -25,8 +25,6 @@ from modhub_tags.models import ModTag, Tag
 
 TAGS: Final = "tags"
 """Of the serial alone: kept answers end, and no feed has an entry (C-TAG-5)."""
-_BATCH: Final = 100
-"""Mods that :class:`IMods` looks up in one statement."""
 
 
 def tags_of_mods(session: Session, mod_ids: Collection[int]) -> dict[int, list[str]]:
@@ -101,13 +99,12 @@ def find_wrong_tags(registry: Any, session: Session) -> Iterator[str]:
     """A sentence for each mod whose tags cannot be right; for ``modhub-admin verify``."""
     grouped = select(ModTag.mod_id, func.count()).group_by(ModTag.mod_id)
     counts: dict[int, int] = {row[0]: row[1] for row in session.execute(grouped)}
-    for ids in batches(sorted(counts), _BATCH):
-        existing = find_service(registry, IMods).get_mods(session, ids)
-        for mod_id in ids:
-            if mod_id not in existing:
-                yield f"mod {mod_id} has tags and does not exist"
-            elif counts[mod_id] > MOST:
-                yield f"mod {mod_id} has {counts[mod_id]} tags, and {MOST} are the most"
+    existing = find_service(registry, IMods).get_mods(session, counts)
+    for mod_id in sorted(counts):
+        if mod_id not in existing:
+            yield f"mod {mod_id} has tags and does not exist"
+        elif counts[mod_id] > MOST:
+            yield f"mod {mod_id} has {counts[mod_id]} tags, and {MOST} are the most"
 
 
 def collect_tags(registry: Any, session: Session, account_id: int) -> AccountData | None:

@@ -40,7 +40,7 @@ class IMods(Protocol):
     """The service for mods. ``session`` is the request's or an event's; its own changes are visible."""
 
     def get_mods(self, session: Any, mod_ids: Collection[int]) -> dict[int, ModSummary]:
-        """Those of at most 100 mods that exist, published or not, in one statement.
+        """Those of the mods that exist, published or not; in one statement for five hundred.
 
         Any number may be asked for, also one that no column can hold.
         """
