@@ -86,12 +86,12 @@ def shown(content):
 
 
 def told_by(content):
-    return decoder.decode_stream(io.BytesIO(content))[0].get("told", [])
+    return decoder.answer(io.BytesIO(content))[0].get("told", [])
 
 
 def copied(content):
     """The copy without metadata; ValueError with the problem if there is none."""
-    head, files = decoder.copy_stream(io.BytesIO(content))
+    head, files = decoder.answer(io.BytesIO(content), decoder.copy_image)
     if not files:
         raise ValueError(head["problem"])
     return files[0]
@@ -218,7 +218,7 @@ def test_hostile_images_take_bounded_work(case):
     gc.disable()
     began = time.process_time()
     try:
-        decoder.decode_stream(io.BytesIO(HOSTILE[case]))
+        decoder.answer(io.BytesIO(HOSTILE[case]))
     finally:
         gc.enable()
     # 50 ms to open it, 50 to look for personal data, and to decode a picture of 48×32; unbounded some take seconds.
@@ -229,8 +229,8 @@ def test_damaged_images_are_read_as_far_as_they_go():
     # C-PIC-22, C-PIC-23, T-A8
     for content, _ in TELLING.values():
         for stop in range(0, len(content), 37):
-            decoder.decode_stream(io.BytesIO(content[:stop]))
-            decoder.copy_stream(io.BytesIO(content[:stop]))
+            decoder.answer(io.BytesIO(content[:stop]))
+            decoder.answer(io.BytesIO(content[:stop]), decoder.copy_image)
     assert told_by(saved(scene(), "JPEG", exif=exif(place=True))[:-300]) == ["location"]
 
 

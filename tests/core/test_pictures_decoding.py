@@ -40,7 +40,7 @@ def halves(size, mode="RGB"):
 
 
 def decoded(content):
-    head, files = decoder.decode_stream(io.BytesIO(content))
+    head, files = decoder.answer(io.BytesIO(content))
     return head, [Image.open(io.BytesIO(file)) for file in files]
 
 
@@ -118,7 +118,7 @@ def test_a_profile_changes_colours_and_keeps_what_is_transparent(image, kind, mo
     if more.get("transparency") == b"see":
         index = image.getpixel((300, 100))
         more = {"transparency": bytes(0 if number == index else 255 for number in range(2))}
-    _, files = decoder.decode_stream(io.BytesIO(encoded(image, kind, icc_profile=profile_of(), **more)))
+    _, files = decoder.answer(io.BytesIO(encoded(image, kind, icc_profile=profile_of(), **more)))
     shown = Image.open(io.BytesIO(files[0]))
     assert is_like(shown, (0.2, 0.5), BLUE)
     if is_transparent:
@@ -182,7 +182,7 @@ def test_noise_weighs_little():
 )
 def test_what_cannot_be_decoded_has_a_reason(content, problem):
     # T-A10
-    assert decoder.decode_stream(io.BytesIO(content)) == ({"problem": problem}, [])
+    assert decoder.answer(io.BytesIO(content)) == ({"problem": problem}, [])
 
 
 def program(tmp_path, source):

@@ -276,6 +276,7 @@ def _save_picture(picture: Image.Image, encoding: dict[str, Any]) -> bytes:
 Derive = Callable[[Image.Image], list[Image.Image]]
 HeadAndFiles = tuple[dict[str, Any], list[bytes]]
 """The line of JSON and the files."""
+Act = Callable[[Image.Image, bytes], HeadAndFiles]
 ToldPair = tuple[Any, Any]
 """Whether it says where the image was taken, and names."""
 
@@ -393,7 +394,7 @@ def open_image(content: bytes) -> Image.Image:
         raise NotDecoded("damaged") from None
 
 
-def decode_image(image: Image.Image, content: bytes, derived: Derive) -> HeadAndFiles:
+def decode_image(image: Image.Image, content: bytes, derived: Derive = derive) -> HeadAndFiles:
     """The line of JSON and the files; raises `NotDecoded`."""
     try:
         size = oriented_size(image)
@@ -490,7 +491,7 @@ def is_like(image: Image.Image, copied: Image.Image, most: float) -> bool:
     return True
 
 
-def answer(source: Any, act: Callable[[Image.Image, bytes], HeadAndFiles]) -> HeadAndFiles:
+def answer(source: Any, act: Act = decode_image) -> HeadAndFiles:
     """What ``act`` returns for an image, and what its metadata says; ``problem`` where there is nothing to return."""
     content, told = source.read(), list[str]()
     try:
@@ -506,26 +507,12 @@ def answer(source: Any, act: Callable[[Image.Image, bytes], HeadAndFiles]) -> He
     return head | ({"told": told} if told else {}), files
 
 
-def decode_stream(source: Any, derived: Derive = derive) -> HeadAndFiles:
-    """The line of JSON and the files; ``problem`` if there are none."""
-    return answer(source, partial(decode_image, derived=derived))
-
-
-def copy_stream(source: Any) -> HeadAndFiles:
-    """As `decode_stream`, with `copy_image`."""
-    return answer(source, copy_image)
-
-
 def main() -> None:
     """Decode standard input."""
     missed = set_limits()
-    acts: dict[str, Callable[[Any], HeadAndFiles]]
-    acts = {
-        "copy": copy_stream,
-        "icon": partial(answer, act=decode_icon),
-        "square": partial(decode_stream, derived=derive_square),
-    }
-    head, files = acts.get(sys.argv[-1], decode_stream)(sys.stdin.buffer)
+    acts: dict[str, Act]
+    acts = {"copy": copy_image, "icon": decode_icon, "square": partial(decode_image, derived=derive_square)}
+    head, files = answer(sys.stdin.buffer, acts.get(sys.argv[-1], decode_image))
     sys.stdout.buffer.write(json.dumps(head | {"missed": missed}).encode("ascii") + b"\n" + b"".join(files))
 
 
