@@ -1,7 +1,7 @@
 """Digests: emails about new versions, each version once (modhub_following/README.md)."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
@@ -119,14 +119,6 @@ SETTLED: Final = timedelta(minutes=10)
 than a transaction takes that writes a version, and than the clocks of two hosts differ."""
 
 
-class SentDigest(NamedTuple):
-    """A digest that was queued."""
-
-    account_id: int
-    frequency: str
-    versions: int
-
-
 def _is_due(time: datetime) -> Any:
     """Readers who have waited long enough; a time in the future is of a clock that was set back."""
     waited = (
@@ -136,66 +128,60 @@ def _is_due(time: datetime) -> Any:
     return and_(Reader.frequency != Frequency.NONE.value, or_(Reader.sent_at.is_(None), Reader.sent_at > time, *waited))
 
 
-class DigestMaker:
-    """Looks up who follows what is new, and queues emails; for the worker."""
+def make_digests(registry: Any, settled: timedelta = timedelta(0)) -> Iterator[tuple[int, int]]:
+    """Queue the digests that are due, of versions that are at least ``settled`` old. Safe in several processes.
 
-    def __init__(self, registry: Any) -> None:
-        self._begin = find_service(registry, Databases).write_session.begin
-        self._registry = registry
-        self._outbox = find_service(registry, AuthServices).outbox
-        self._follows = find_service(registry, FollowReader)
-        self._tokens = LeaveTokens(registry.settings["modhub.secret"])
+    Yields the account and the number of versions of each that was queued.
+    """
+    begin, follows, last = (
+        find_service(registry, Databases).write_session.begin,
+        find_service(registry, FollowReader),
+        0,
+    )
+    while True:
+        with begin() as session:
+            time = shared_now(session)
+            due = select(Reader.account_id).where(_is_due(time), Reader.account_id > last)
+            ids = session.scalars(due.order_by(Reader.account_id).limit(READER_BATCH)).all()
+        for account_id in ids:
+            raise_if_stopping(registry)
+            # Most readers have nothing new: nothing is locked for them.
+            if follows.find_untold(account_id):
+                with begin() as session:
+                    versions = _make_digest(session, registry, account_id, time, time - settled)
+                if versions:
+                    yield account_id, versions
+        if not ids:
+            return
+        last = ids[-1]
 
-    def run(self, *, settled: timedelta = timedelta(0), beat: Callable[[], object] = bool) -> Iterator[SentDigest]:
-        """Queue the digests that are due, of versions that are at least ``settled`` old. Safe in several processes.
 
-        ``beat`` is called before each of them.
-        """
-        last = 0
-        while True:
-            with self._begin() as session:
-                time = shared_now(session)
-                due = select(Reader.account_id).where(_is_due(time), Reader.account_id > last)
-                ids = session.scalars(due.order_by(Reader.account_id).limit(READER_BATCH)).all()
-            for account_id in ids:
-                beat()
-                # Most readers have nothing new: nothing is locked for them.
-                if self._follows.find_untold(account_id):
-                    with self._begin() as session:
-                        sent = self._make(session, account_id, time, time - settled)
-                    if sent is not None:
-                        yield sent
-            if not ids:
-                return
-            last = ids[-1]
+def _make_digest(session: Session, registry: Any, account_id: int, time: datetime, until: datetime) -> int:
+    """Queue the digest of one account and note until when it says all, in one transaction; the number of its versions.
 
-    def _make(self, session: Session, account_id: int, time: datetime, until: datetime) -> SentDigest | None:
-        """Queue the digest of one account and note until when it says all, in one transaction; None if nothing is new.
-
-        A version that is older than ``until`` is not written later: no transaction is as long as versions rest.
-        """
-        if not find_service(self._registry, IAccounts).lock(session, account_id):
-            return None
-        chosen = select(Reader).where(Reader.account_id == account_id, _is_due(time)).with_for_update()
-        reader = session.scalars(chosen).one_or_none()
-        if reader is None:
-            return None
-        # Read again: another process may have queued a digest before the lock was ours.
-        untold = self._follows.find_untold(account_id)
-        reader.told_until = max(until, reader.told_until or until)
-        contact = find_contact(session, account_id)
-        versions = new_versions(session, self._registry, untold, until) if contact else []
-        if contact is None or not versions:
-            return None
-        token = self._tokens.make(account_id, reader.random_id)
-        email = compose_digest(self._registry, self._outbox, reader.language, versions, token)
-        self._outbox.queue(session, DIGEST, contact, email)
+    A version that is older than ``until`` is not written later: no transaction is as long as versions rest.
+    """
+    if not find_service(registry, IAccounts).lock(session, account_id):
+        return 0
+    chosen = select(Reader).where(Reader.account_id == account_id, _is_due(time)).with_for_update()
+    reader = session.scalars(chosen).one_or_none()
+    if reader is None:
+        return 0
+    # Read again: another process may have queued a digest before the lock was ours.
+    untold = find_service(registry, FollowReader).find_untold(account_id)
+    reader.told_until = max(until, reader.told_until or until)
+    contact = find_contact(session, account_id)
+    versions = new_versions(session, registry, untold, until) if contact else []
+    if contact is not None and versions:
+        token = LeaveTokens(registry.settings["modhub.secret"]).make(account_id, reader.random_id)
+        outbox = find_service(registry, AuthServices).outbox
+        outbox.queue(session, DIGEST, contact, compose_digest(registry, outbox, reader.language, versions, token))
         reader.sent_at = time
-        session.flush()
-        return SentDigest(account_id, reader.frequency, len(versions))
+    session.flush()
+    return len(versions)
 
 
 def queue_digests(registry: Any) -> None:
     """The worker that queues the digests that are due, each whole or not at all; one process at a time."""
-    for _ in DigestMaker(registry).run(settled=SETTLED, beat=lambda: raise_if_stopping(registry)):
+    for _ in make_digests(registry, SETTLED):
         pass

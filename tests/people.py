@@ -178,7 +178,7 @@ def bob(site):
 MAKE_DIGESTS = """
 import sys
 from pyramid.paster import get_app
-from modhub_following.digests import DigestMaker
-list(DigestMaker(get_app(sys.argv[1]).registry).run())
+from modhub_following.digests import make_digests
+list(make_digests(get_app(sys.argv[1]).registry))
 """
 """A program that queues the digests of the service of an ini now: the service lets a version rest for ten minutes."""

@@ -12,7 +12,7 @@ from modhub.plugins.events import DatabaseRestored
 from modhub_auth.blocking import block_accounts
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Account
-from modhub_following.digests import DigestMaker, unlinked
+from modhub_following.digests import make_digests, unlinked
 from modhub_following.models import Follow, Reader
 from modhub_following.services import LeaveTokens
 from modhub_testing.clocks import on_a_machine_that_is_ahead
@@ -36,7 +36,7 @@ def follower(ada, bob):
 
 
 def make(site, **options):
-    return [(digest.account_id, digest.versions) for digest in DigestMaker(site.registry).run(**options)]
+    return list(make_digests(site.registry, **options))
 
 
 def let_pass(site, **time):
