@@ -70,10 +70,15 @@ def json_feed(
 ) -> Response:
     """Return the feed at ``path``. ``items`` are newest first; ``page`` is the HTML page with the same content.
 
+    Images in their cleaned HTML get absolute addresses: unlike Atom, JSON Feed has no base for relative ones.
     ``extension`` is what only this service has (``_modhub``).
     """
     base_url = str(request.registry.settings["modhub.base_url"])
-    feed = _JsonFeed(_VERSION, title, base_url + page, base_url + path, list(items), extension)
+    listed = list(items)
+    for item in listed:
+        if item.content_html:
+            item.content_html = _OWN_IMAGE.sub(lambda tag: tag[1] + base_url, item.content_html)
+    feed = _JsonFeed(_VERSION, title, base_url + page, base_url + path, listed, extension)
     return public_response(msgspec.json.encode(feed), JSON_FEED_TYPE, (("Cache-Control", "no-cache"),))
 
 
@@ -81,11 +86,6 @@ def plain_json_feed(request: Request, path: str, page: str, title: str, entries:
     """The twin of :func:`modhub.ui.atom.atom_feed`, from the same entries."""
     base_url = str(request.registry.settings["modhub.base_url"])
     return json_feed(request, path, page, title, (_plain_item(base_url, entry) for entry in entries))
-
-
-def absolute_images(base_url: str, html: str) -> str:
-    """Cleaned HTML with absolute addresses of images: JSON Feed has no base for relative ones, unlike Atom."""
-    return _OWN_IMAGE.sub(lambda tag: tag[1] + base_url, html)
 
 
 def _plain_item(base_url: str, entry: AtomEntry) -> JsonFeedItem:

@@ -1,10 +1,9 @@
 """Atom feeds (RFC 4287) with their twins as JSON Feed, the OpenSearch description, and the mods in the sitemap."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from markupsafe import Markup
 from msgspec import Struct
 from pyramid.config import Configurator
 from pyramid.response import Response
@@ -32,7 +31,7 @@ from modhub.plugins.resources import IMod, IRoot, ISite
 from modhub.plugins.services import FeedHead, Profile
 from modhub.ui import sitemap
 from modhub.ui.atom import EPOCH
-from modhub.ui.json_feed import JsonFeedAuthor, JsonFeedItem, absolute_images, json_feed
+from modhub.ui.json_feed import JsonFeedAuthor, JsonFeedItem, json_feed
 from modhub.ui.template_helpers import PageHelpers
 from modhub.ui.xml_responses import xml_response
 from modhub.web.compression import add_vary
@@ -42,9 +41,7 @@ from modhub.web.views import OPEN, page
 
 ENTRIES: Final = 20
 """Changelog entries in a mod's feed."""
-MODS_FEED_TEMPLATE: Final = "modhub.catalogue:templates/feed.jinja2"
-ENTRY: Final = "modhub.catalogue:templates/entry.jinja2"
-CHANGE_TEMPLATE: Final = "modhub.catalogue:templates/change.jinja2"
+FEED_TEMPLATE: Final = "modhub.catalogue:templates/feed.jinja2"
 SEARCH_TEMPLATE: Final = "modhub.catalogue:templates/opensearch.jinja2"
 _SHORT_NAME: Final = 16
 """What OpenSearch 1.1 allows."""
@@ -57,18 +54,22 @@ def _xml(document: str, content_type: str) -> Response:
 
 
 def _feed(
-    ui: PageHelpers,
+    request: Request,
     head: FeedHead,
-    entries: list[Markup],
+    items: list[JsonFeedItem],
+    deleted: Sequence[ChangeEntry] | None = None,
     *,
-    changed: Iterable[str],
-    deleted: Sequence[ChangeEntry] = (),
+    changed: str = EPOCH,
+    as_json: bool,
 ) -> Response:
-    tombstones = [(change.key, iso(change.at)) for change in deleted]
-    newest = max([*changed, *(at for _, at in tombstones)], default=EPOCH)
-    values = {"updated": newest, "entries": entries, "deleted": tombstones, "base": ui.absolute("")}
-    feed = ui.render(MODS_FEED_TEMPLATE, site_name=ui.site_name, **values, **head._asdict())
-    return _xml(feed, "application/atom+xml")
+    """Return these items as Atom or as JSON Feed; ``changed``: when what they are about was changed last."""
+    if as_json:
+        extension = None if deleted is None else JsonFeedExtension([_tombstone(change) for change in deleted])
+        return json_feed(request, head.twin, head.page, head.title, items, extension=extension)
+    ui, tombstones = PageHelpers(request), [(change.key, iso(change.at)) for change in deleted or ()]
+    newest = max([changed, *(item.date_modified for item in items), *(at for _, at in tombstones)])
+    values = {"updated": newest, "items": items, "deleted": tombstones, "base": ui.absolute("")}
+    return _xml(ui.render(FEED_TEMPLATE, site_name=ui.site_name, **values, **head._asdict()), "application/atom+xml")
 
 
 def is_json(request: Request) -> bool:
@@ -97,16 +98,9 @@ def updates_feed(
     as_json: bool,
 ) -> Response:
     """Return versions of mods, newest first, as a feed; ``deleted`` is for those that have all mods."""
-    ui, authors = PageHelpers(request), find_authors(request, [card for card, _ in updates])
-    base = ui.absolute("")
-    if as_json:
-        items = [_update_item(base, card, authors.get(card.owner), entry) for card, entry in updates]
-        extension = None if deleted is None else JsonFeedExtension([_tombstone(change) for change in deleted])
-        return json_feed(request, head.twin, head.page, head.title, items, extension=extension)
-    entries = [
-        ui.render(ENTRY, entry=entry, base=base, view=card, author=authors.get(card.owner)) for card, entry in updates
-    ]
-    return _feed(ui, head, entries, changed=(entry.updated for _, entry in updates), deleted=deleted or ())
+    base, authors = PageHelpers(request).absolute(""), find_authors(request, [card for card, _ in updates])
+    items = [_update_item(base, card, authors.get(card.owner), entry) for card, entry in updates]
+    return _feed(request, head, items, deleted, as_json=as_json)
 
 
 class JsonFeedExtension(Struct):
@@ -133,7 +127,7 @@ def _update_item(base: str, card: ModPresenter, author: Profile | None, entry: F
         id=entry.id,
         url=base + mod.url,
         title=f"{mod.title} {entry.version}".rstrip(),
-        content_html=absolute_images(base, entry.html),
+        content_html=entry.html,
         summary=entry.summary,
         date_published=entry.published,
         date_modified=entry.updated,
@@ -152,18 +146,10 @@ def _authors(author: Profile | None) -> list[JsonFeedAuthor]:
 def mod_feed(context: ModResource, request: Request) -> Response:
     """``GET /Modhub/{id}/feed`` and ``feed.json``: the newest entries of a mod's changelog."""
     card, notes = found(page_reader(request).changes(context.id, ENTRIES))
-    ui, mod, author = PageHelpers(request), card.mod, find_authors(request, [card]).get(card.owner)
-    base, pages = ui.absolute(""), [index // NOTES_PER_PAGE + 1 for index in range(len(notes))]
+    base, mod, author = PageHelpers(request).absolute(""), card.mod, find_authors(request, [card]).get(card.owner)
     head = FeedHead(mod.title, f"{mod.url}/feed", mod.url, f"{mod.url}/feed.json")
-    if is_json(request):
-        items = [_note_item(base, card, author, note, number) for note, number in zip(notes, pages, strict=True)]
-        return json_feed(request, head.twin, head.page, head.title, items)
-    values = {"base": base, "url": mod.url, "title": mod.title, "author": author and author.name}
-    entries = [
-        ui.render(CHANGE_TEMPLATE, note=note, page=number, **values) for note, number in zip(notes, pages, strict=True)
-    ]
-    changed = [mod.updated_at, *(note.edited_at or note.created_at for note in notes)]
-    return _feed(ui, head, entries, changed=changed)
+    items = [_note_item(base, card, author, note, at // NOTES_PER_PAGE + 1) for at, note in enumerate(notes)]
+    return _feed(request, head, items, changed=mod.updated_at, as_json=is_json(request))
 
 
 def _note_item(
@@ -174,7 +160,7 @@ def _note_item(
         id=address + anchor,
         url=address + (f"?changelog={shown_on}" if shown_on > 1 else "") + anchor,
         title=f"{card.mod.title} {note.title or ''}".rstrip(),
-        content_html=absolute_images(base, note.text),
+        content_html=note.text,
         date_published=note.created_at,
         date_modified=note.edited_at or note.created_at,
         authors=_authors(author),
