@@ -35,7 +35,7 @@ def includeme(config: Configurator) -> None:
     databases, declared = find_service(config.registry, Databases), find_service(config.registry, Declarations)
     mods = CatalogueReader(databases.raw_queries, declared)
     config.add_service(CatalogueReader, mods)
-    config.add_service(IPublicMods, mods.stored)
+    config.add_service(IPublicMods, mods)
     config.add_service(IMods, ModLookup())
     config.add_service(ChangeReader, ChangeReader(databases.raw_queries, declared.change_kinds))
     declared.change_kinds.update((MOD, GAMES_CHANGED))

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.postgres
 
 def test_documents_are_read_in_the_order_asked_and_as_they_were_measured(site, monkeypatch):
     mods = [published_mod(site, title=f"mod {number}") for number in range(5)]
-    reader = site.find_service(CatalogueReader).stored
+    reader = site.find_service(CatalogueReader)
     stored = reader.measure([mod["guid"] for mod in mods])
     order = [stored[mods[number]["guid"]] for number in (3, 0, 4, 0, 1)]
     documents = list(reader.documents(order))

@@ -201,7 +201,7 @@ def test_a_large_body_takes_little_memory(site):
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
-        response = composed_json(request, lambda: reader.stored.mod(mod_id))
+        response = composed_json(request, lambda: reader.mod(mod_id))
         assert response is not None
         assert response.content_length is not None
         assert response.content_length > 8_000_000

@@ -142,7 +142,6 @@ def cards_of(rows: Iterable[Row]) -> list[ModPresenter]:
 
 _CARD_PAGE: Final[ListStatement] = partial(page_statement, columns=statements.CARD_COLUMNS)
 _UPDATES_PAGE: Final[ListStatement] = partial(page_statement, columns=statements.UPDATE_COLUMNS)
-_FIRST_CARDS: Final[ListStatement] = partial(statements.first_statement, columns=statements.CARD_COLUMNS)
 _TOTAL: Final = PreparedQuery(total_statement())
 
 
@@ -187,7 +186,7 @@ class PageReader:
 
     def first_cards(self, params: ListParams) -> list[ModPresenter]:
         """Return the first cards of a list of all mods, without their number."""
-        return cards_of(row[1:] for row in self.catalogue.first_rows(params, _FIRST_CARDS))
+        return cards_of(self.catalogue.first_rows(params, _CARD_PAGE))
 
     def selected(self, selection: ModSelection, params: ListParams) -> Listing:
         """Return one page of the selected mods as cards; of ``params`` only ``page`` and ``size`` count."""
@@ -292,7 +291,7 @@ class PageReader:
         """Return a draft as its public page would show it: as ``document``; for its owner only."""
         mod = ModPresenter(document, draft.image_facts.values(), owner=draft.owner)
         rivals = [fold_guid(guid) for guid in document.conflicts_with]
-        conflicts = self.catalogue.stored.get_documents(rivals) if rivals else {}
+        conflicts = self.catalogue.get_documents(rivals) if rivals else {}
         relations = self._relations_of(document, conflicts)
         return ModPage(mod, relations, *self.users(document.guid), notes, sha256, successor)
 

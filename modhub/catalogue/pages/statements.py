@@ -1,7 +1,6 @@
 """Statements of the pages, besides those of the API; each starts from a public table."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -36,11 +35,8 @@ from modhub.catalogue.models import (
 )
 from modhub.catalogue.pictures.models import PictureSet
 from modhub.catalogue.reading.lists import (
-    ListVariant,
     are_on_front,
     newest_page,
-    ranked_hits,
-    unranked,
 )
 from modhub.catalogue.reading.statements import (
     IS_ASKED_FOR,
@@ -220,23 +216,6 @@ def placed_statement(picks: Iterable[AnySelect], *columns: Any) -> AnySelect:
 _GUID: Final[Any] = bindparam("guid")
 USERS: Final = PreparedQuery(placed_statement([users_ids(_GUID)], users_total(_GUID), *CARD_COLUMNS))
 """(place, `users_total`, columns of a card) of `users_ids` of the mod ``guid``."""
-
-
-def first_statement(variant: ListVariant, columns: tuple[Any, ...]) -> AnySelect:
-    """(place, ``columns``) of the first ``size`` mods in an order, then as many of those that have no rank in it.
-
-    One statement for a row of the front, however few have a rank.
-    """
-    size: Any = bindparam("size")
-    others = unranked(variant).subquery()
-    order = (others.c.moment.desc(), others.c.id.desc())
-    if variant.order is None:
-        top = select(others.c.id, others.c.score.label("key")).order_by(others.c.score.desc(), *order).limit(size)
-        return placed_statement([top], *columns)
-    ranked = ranked_hits(replace(variant, walks=True), variant.order).limit(size).subquery()
-    rank = func.row_number().over(order_by=(ranked.c.value.desc(), ranked.c.id.desc()))
-    rest = select(others.c.id, others.c.moment.label("key")).order_by(*order).limit(size)
-    return placed_statement([select(ranked.c.id, (-rank).label("key")), rest], *columns)
 
 
 def newest_statement(left_out: Iterable[ModColumn], size: int) -> AnySelect:

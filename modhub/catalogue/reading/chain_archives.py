@@ -99,7 +99,7 @@ def read_archive(catalogue: CatalogueReader, mod_id: int | None) -> ChainArchive
 
     409 ``required_mods_missing``, ``too_many_mods`` or ``archive_too_large`` if the chain is none for an archive.
     """
-    chain = catalogue.stored.chain(mod_id)
+    chain = catalogue.chain(mod_id)
     if chain is None:
         return None
     if len(chain.install) > MAX_ARCHIVE_MODS:

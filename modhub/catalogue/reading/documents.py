@@ -129,10 +129,10 @@ _NOTES_CHARACTERS: Final = 500_000
 
 
 class PublicMods:
-    """See :class:`modhub.plugins.services.IPublicMods`; one per application."""
+    """See :class:`modhub.plugins.services.IPublicMods`."""
 
-    def __init__(self, executor: RawQueryExecutor) -> None:
-        self._executor = executor
+    def __init__(self, reader: RawQueryExecutor) -> None:
+        self.reader = reader
 
     def mod(self, mod_id: int | None) -> ComposedBody | None:
         """Return the body of ``GET /api/modhub/{id}``; None if it is not published."""
@@ -141,7 +141,7 @@ class PublicMods:
 
     def read(self, guid: str) -> ComposedBody | None:
         """One statement more than any other read of the mod: its id."""
-        rows = self._executor.rows(statements.ID, guid=guid)
+        rows = self.reader.rows(statements.ID, guid=guid)
         return self.mod(rows[0][0]) if rows else None
 
     def measure(self, guids: Collection[str]) -> dict[str, StoredDocument]:
@@ -150,7 +150,7 @@ class PublicMods:
 
     def chain(self, mod_id: int | None) -> InstallChain | None:
         """Return the installation order of a mod; None if it is not published. One statement."""
-        stored = {} if mod_id is None else _by_guid(self._executor.rows(_CHAIN, id=mod_id))
+        stored = {} if mod_id is None else _by_guid(self.reader.rows(_CHAIN, id=mod_id))
         if not stored:
             return None
         root = next(guid for guid, mod in stored.items() if mod.id == mod_id)
@@ -163,7 +163,7 @@ class PublicMods:
         Raises `ContentChanged` where a mod is not in the state that it was measured in.
         """
         for portion in by_size(stored, lambda mod: mod.size):
-            rows = self._executor.rows(_DOCUMENTS, ids=_array([mod.id for mod in portion]))
+            rows = self.reader.rows(_DOCUMENTS, ids=_array([mod.id for mod in portion]))
             documents = {(row[0], row[1]): bytes(row[2]) for row in rows}
             states = [(mod.id, mod.serial) for mod in portion]
             if not documents.keys() >= set(states):
@@ -182,7 +182,7 @@ class PublicMods:
         """Return the newest changelog entries of mods by their ids, in one statement."""
         notes: dict[int, list[PublicNote]] = defaultdict(list)
         values = {"ids": _array(mod_ids), "most": most, "characters": _NOTES_CHARACTERS}
-        for row in self._executor.rows(statements.NEWEST_NOTES, **values):
+        for row in self.reader.rows(statements.NEWEST_NOTES, **values):
             notes[row[0]].append(PublicNote(row[1], row[2], note_of(row[3:])))
         return notes
 
@@ -212,11 +212,11 @@ class PublicMods:
 
     def get_page(self, after: int, until: int, size: int) -> list[tuple[int, bytes]]:
         """Return (serial, document) of the next mods by serial, in one statement."""
-        rows = self._executor.rows(statements.SERIALS, after=after, until=until, size=size)
+        rows = self.reader.rows(statements.SERIALS, after=after, until=until, size=size)
         return [(serial, bytes(document)) for serial, document in rows]
 
     def _rows_of(self, statement: PreparedQuery, guids: Collection[str]) -> list[Row]:
-        return self._executor.rows(statement, guids=_array(guids))
+        return self.reader.rows(statement, guids=_array(guids))
 
 
 def _array(items: Collection[Any]) -> str:

@@ -82,14 +82,13 @@ MAX_LISTS: Final = 256
 """Variants of the list whose statements are kept; callers can ask for about as many."""
 
 
-class CatalogueReader:
+class CatalogueReader(PublicMods):
     """Reads published mods; one per application."""
 
     def __init__(self, reader: RawQueryExecutor, declared: Declarations) -> None:
         """``declared`` is complete when the first list is read."""
-        self.reader = reader
+        super().__init__(reader)
         self.declared = declared
-        self.stored = PublicMods(reader)
         self._prepared = lru_cache(MAX_LISTS)(self._prepare)
 
     def find(self, params: ListParams) -> ResultPage:
@@ -110,18 +109,26 @@ class CatalogueReader:
             return total, []
         if not (variant.is_in_order or variant.by_game):
             variant = replace(variant, walks=self._walks(variant, total, offset + params.size))
-        rows = self.reader.rows(self._prepared(page, variant), **values, size=params.size, offset=offset)
-        if variant.order is not None and len(rows) < params.size:
-            rest = replace(variant, ranked=False, walks=False)
-            skipped = max(0, offset - self._count_ranked(variant, values, offset, len(rows)))
-            size = params.size - len(rows)
-            rows += self.reader.rows(self._prepared(page, rest), **values, size=size, offset=skipped)
-        return total, rows
+        return total, self._page_rows(page, variant, values, params.size, offset)
 
-    def first_rows(self, params: ListParams, first: ListStatement) -> list[Row]:
-        """Return the first rows of a list of all mods, without their number; ``first`` builds the statement."""
+    def first_rows(self, params: ListParams, page: ListStatement) -> list[Row]:
+        """Return the first rows of a list of all mods, without their number."""
         variant, values = self._variant_of(params)
-        return self.reader.rows(self._prepared(first, variant), **values, size=params.size)[: params.size]
+        return self._page_rows(page, replace(variant, walks=True), values, params.size, 0)
+
+    def _page_rows(
+        self, page: ListStatement, variant: ListVariant, values: dict[str, Any], size: int, offset: int
+    ) -> list[Row]:
+        rows = self.reader.rows(self._prepared(page, variant), **values, size=size, offset=offset)
+        if variant.order is not None and len(rows) < size:
+            # Then those without a row in the table of the order.
+            rest, skipped = replace(variant, ranked=False, walks=False), 0
+            if offset and not rows:
+                counted = replace(variant, walks=not variant.is_filtered)
+                ranked = self.reader.rows(self._prepared(lists.ranked_total_statement, counted), **values)[0][0]
+                skipped = max(0, offset - ranked)
+            rows += self.reader.rows(self._prepared(page, rest), **values, size=size - len(rows), offset=skipped)
+        return rows
 
     def _has_game_fewer(self, variant: ListVariant, values: dict[str, Any]) -> bool:
         """Whether the game has no more mods than the words, so that comparing each of them reads less."""
@@ -147,14 +154,6 @@ class CatalogueReader:
             return True
         published: int = self.reader.rows(self._prepared(lists.total_statement, ListVariant()))[0][0]
         return needed * published < hits**2
-
-    def _count_ranked(self, variant: ListVariant, values: dict[str, Any], offset: int, hits: int) -> int:
-        """The number of hits in the table of the order; counted only for pages beyond them."""
-        if hits or not offset:
-            return offset + hits
-        counted = replace(variant, walks=not variant.is_filtered)
-        count: int = self.reader.rows(self._prepared(lists.ranked_total_statement, counted), **values)[0][0]
-        return count
 
     def _variant_of(self, params: ListParams) -> tuple[ListVariant, dict[str, Any]]:
         words, game = search_words(params.q), fold_game(params.game)

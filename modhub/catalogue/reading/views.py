@@ -174,7 +174,7 @@ def list_mods_view(_context: Any, request: Request) -> Response:
 )
 def read_mod_view(context: ModResource, request: Request) -> Response:
     """``GET /api/modhub/{id}``"""
-    return found(composed_json(request, lambda: catalogue_reader(request).stored.mod(context.id)))
+    return found(composed_json(request, lambda: catalogue_reader(request).mod(context.id)))
 
 
 @api(
