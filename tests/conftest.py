@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from modhub.admin.program import Admin, build_admin_parser
 from modhub.base import repeated_lines
 
 TESTS = Path(__file__).parent
@@ -35,6 +36,20 @@ def schema_features():
     parser = configparser.RawConfigParser()
     parser.read(TESTS.parent / "production.ini", "utf-8")
     return parser["app:main"]["pyramid.includes"]
+
+
+@pytest.fixture
+def run_admin(capsys):
+    """``run_admin(site, "tag", "list")``: the exit code of a command of the operator, and all that it printed."""
+
+    def run(site, *words):
+        capsys.readouterr()
+        arguments = build_admin_parser(site.config).parse_args(["-c", "unused", *map(str, words)])
+        code = arguments.run(Admin(site.config), arguments)
+        printed = capsys.readouterr()
+        return code, printed.err + printed.out
+
+    return run
 
 
 @pytest.fixture

@@ -35,42 +35,35 @@ def test_implausible_platforms_are_400_and_keep_nothing(agent):
     assert stored_files(agent.site) == []
 
 
-NAMES = {
-    "..": "modhub-linux.zip",
-    "../../etc/passwd": "passwd",
-    'Überlauf "日本;.zip': 'Überlauf "日本;.zip',
+OCTETS = "application/octet-stream"
+HTML = "text/html; charset=utf-8"
+SENT = {
+    "name": {
+        "..": "modhub-linux.zip",
+        "../../etc/passwd": "passwd",
+        'Überlauf "日本;.zip': 'Überlauf "日本;.zip',
+    },
+    "version": {"  1.4 \t": "1.4", "<b>": "<b>", "9" * MB: "9" * 64},
+    "type": {"application/zip": "application/zip", HTML: HTML, "nonsense": OCTETS, "a/b" * 200: OCTETS},
 }
+"""What is sent with a build, and what is kept of it."""
 
 
-def test_names_are_leaves(agent):
-    # C-APP-3
-    for sent, kept in NAMES.items():
-        agent.upload("linux", query=f"?name={quote(sent)}")
-        assert agent.list()["builds"][0]["name"] == kept
-        disposition = agent.site.get("/Modhub/app/linux").headers["Content-Disposition"]
-        assert disposition.startswith("attachment; ")
-        assert disposition.isascii()
-        assert disposition.isprintable()
-
-
-def test_versions_are_labels_and_never_refused(agent):
+def test_names_are_leaves_versions_are_labels_and_types_are_stored(agent):
     # C-APP-3, T-A7
-    for sent, kept in {"  1.4 \t": "1.4", "<b>": "<b>", "9" * MB: "9" * 64}.items():
-        assert agent.upload(query=f"?version={quote(sent)}").json["version"] == kept
-
-
-def test_the_type_is_stored(agent):
-    # C-APP-3
-    octets = "application/octet-stream"
-    html = "text/html; charset=utf-8"
-    for sent, kept in {
-        "application/zip": "application/zip",
-        html: html,
-        "nonsense": octets,
-        "a/b" * 200: octets,
-    }.items():
-        agent.upload(content_type=sent)
-        assert agent.site.get("/Modhub/app/windows").headers["Content-Type"] == kept
+    for field, cases in SENT.items():
+        for sent, kept in cases.items():
+            if field == "type":
+                agent.upload("linux", content_type=sent)
+            else:
+                agent.upload("linux", query=f"?{field}={quote(sent)}")
+            answer = agent.site.get("/Modhub/app/linux")
+            disposition = answer.headers["Content-Disposition"]
+            shown = {**agent.list()["builds"][0], "type": answer.headers["Content-Type"]}
+            assert shown[field] == kept
+            assert disposition.startswith("attachment; ")
+            assert disposition.isascii()
+            assert disposition.isprintable()
 
 
 def test_a_build_has_its_limit_and_no_byte_more(agent, monkeypatch):

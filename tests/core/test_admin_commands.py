@@ -6,13 +6,14 @@ import json
 import logging
 import re
 import shlex
+from functools import partial
 from pathlib import Path
 
 import pytest
 from sqlalchemy import MetaData, select
 
 from modhub.admin.migrate import UNMAPPED
-from modhub.admin.program import Admin, build_admin_parser
+from modhub.admin.program import build_admin_parser
 from modhub.audit.models import AuditEntry
 from modhub_testing import stored_files
 
@@ -113,18 +114,9 @@ def everything(start):
 
 
 @pytest.fixture
-def run(everything, capsys):
+def run(everything, run_admin):
     """``run("mod", "list")``: the exit code and what it printed."""
-
-    parser = build_admin_parser(everything.config)
-
-    def command(*words):
-        capsys.readouterr()
-        arguments = parser.parse_args(["-c", "unused", *words])
-        code = arguments.run(Admin(everything.config), arguments)
-        return code, capsys.readouterr().out
-
-    return command
+    return partial(run_admin, everything)
 
 
 def contents(site, metadata):

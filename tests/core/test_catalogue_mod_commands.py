@@ -8,7 +8,6 @@ import uuid
 
 import pytest
 
-from modhub.admin.program import Admin, build_admin_parser
 from modhub.base.settings import StartRefused
 from modhub.catalogue.moderating import reads
 from modhub.plugins.services import ISnapshots
@@ -18,15 +17,12 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def run(site, capsys):
+def run(site, run_admin):
     """``run("list")``: (exit code, lines of output)."""
 
     def command(*words):
-        capsys.readouterr()
-        arguments = build_admin_parser(site.config).parse_args(["-c", "unused", "mod", *words])
-        code = arguments.run(Admin(site.config), arguments)
-        printed = capsys.readouterr()
-        return code, (printed.err + printed.out).splitlines()
+        code, said = run_admin(site, "mod", *words)
+        return code, said.splitlines()
 
     return command
 

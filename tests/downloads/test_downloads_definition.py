@@ -45,6 +45,11 @@ def code_url(mod):
 def test_what_counts(site, counts, address):
     # C-DL-1
     mod = published_mod(site)
+    upload_asset(site, mod, "css", b"p {}", content_type="text/css")
+    mod = upload_asset(site, mod, "images", b"\x89PNG\r\n\x1a\n", content_type="image/png", name="a.png")
+    for asset in mod["assets"]:
+        if asset["kind"] != "code":
+            site.get(asset["url"])
     url = mod_address(mod, "download") if address == "download" else code_url(mod)
     expected = 0
     for number, (name, (headers, status, downloads)) in enumerate(CASES.items()):
@@ -54,17 +59,6 @@ def test_what_counts(site, counts, address):
         assert counts(mod).get("1", 0) == expected, name
         site.head(url, headers=headers, status="*", extra_environ={"REMOTE_ADDR": f"198.51.100.{number}"})
     assert counts(mod) == {"1": expected}
-
-
-def test_files_that_are_not_the_code_do_not_count(site, counts):
-    # C-DL-1
-    mod = published_mod(site)
-    upload_asset(site, mod, "css", b"p {}", content_type="text/css")
-    mod = upload_asset(site, mod, "images", b"\x89PNG\r\n\x1a\n", content_type="image/png", name="a.png")
-    for asset in mod["assets"]:
-        if asset["kind"] != "code":
-            site.get(asset["url"])
-    assert counts(mod) == {}
 
 
 def test_drafts_and_hidden_mods_do_not_count(site, counts):
@@ -150,19 +144,24 @@ def rows_of(site, *columns):
         return [tuple(row) for row in session.execute(select(*columns).order_by(*columns))]
 
 
-def test_at_midnight_a_new_day_begins(site, clock):
-    # C-DL-2
+def test_at_midnight_a_new_day_with_another_salt_begins_and_no_address_is_stored(site, clock):
+    # C-DL-2, C-DL-3
     mod, today = published_mod(site), day_of(MIDNIGHT)
     writer = site.find_service(DownloadWriter)
     clock(EVENING)
-    download(site, mod)
+    download(site, mod, "203.0.113.77")
     clock(MIDNIGHT)
-    download(site, mod)
-    download(site, mod)
+    download(site, mod, "203.0.113.77")
+    download(site, mod, "203.0.113.77")
     writer.write_all()
     days = (DailyDownloads.day, DailyDownloads.downloads)
     assert rows_of(site, *days) == [(today - 1, 1), (today, 1)], "what waited counts for its own day"
     assert site.get(mod_address(mod, "downloads")).json["total"] == 2
+    salts, digests = rows_of(site, DaySalt.salt), rows_of(site, SeenDownload.digest)
+    assert len(set(salts)) == len(set(digests)) == 2
+    if site.databases.dialect == "sqlite":
+        file = Path(site.registry.settings["sqlalchemy.url"].removeprefix("sqlite:///"))
+        assert b"203.0.113.77" not in b"".join(path.read_bytes() for path in file.parent.glob(file.name + "*"))
 
 
 def test_salts_and_hashes_end_with_their_day(site, clock):
@@ -203,20 +202,6 @@ def test_what_arrives_after_its_day_was_closed_counts_today(site, clock):
     assert rows_of(site, DailyDownloads.day, DailyDownloads.downloads) == [(today, 2)]
     assert rows_of(site, DaySalt.day) == [(today,)]
     assert len(counter) == 0
-
-
-def test_every_day_has_another_salt_and_no_address_is_stored(site, clock):
-    # C-DL-3
-    mod = published_mod(site)
-    for moment in (EVENING, MIDNIGHT):
-        clock(moment)
-        download(site, mod, "203.0.113.77")
-        site.find_service(DownloadWriter).write_all()
-    salts, digests = rows_of(site, DaySalt.salt), rows_of(site, SeenDownload.digest)
-    assert len(set(salts)) == len(set(digests)) == 2
-    if site.databases.dialect == "sqlite":
-        file = Path(site.registry.settings["sqlalchemy.url"].removeprefix("sqlite:///"))
-        assert b"203.0.113.77" not in b"".join(path.read_bytes() for path in file.parent.glob(file.name + "*"))
 
 
 def lost_connection(*_):

@@ -1,10 +1,10 @@
 """What operators see of links and profiles, backups, migrations, the demo, and leaving again."""
 
 import json
+from functools import partial
 
 import pytest
 
-from modhub.admin import program as admin
 from modhub.base.errors import OwnershipLost
 from modhub.plugins.services import IMods
 from modhub_profiles import services
@@ -15,32 +15,25 @@ from .test_profiles_authors import AUTHOR, describe, image, portrait, send_pictu
 from .test_profiles_links import ALL, NOTHING, put
 
 
-def run(site, capsys, *words):
-    command = site.declarations.commands["profile"]
-    parser = admin.build_admin_parser(site.config)
-    arguments = parser.parse_args(["-c", "x.ini", "profile", *words])
-    code = command.run(admin.Admin(site.config), arguments)
-    return code, capsys.readouterr().out
-
-
-def test_an_operator_clears_a_profile(site, capsys):
+def test_an_operator_clears_a_profile(site, run_admin):
     # C-PRF-7
+    clear = partial(run_admin, site, "profile", "clear")
     published_mod(site)
-    assert [run(site, capsys, "clear", str(number))[0] for number in (OWNER, 999999999)] == [1, 1]
+    assert [clear(number)[0] for number in (OWNER, 999999999)] == [1, 1]
     describe(site, sentence="Rude words", link1="https://example.org")
     send_picture(site, image())
     expected = {"account": OWNER, "sentence": "Rude words", "links": ["https://example.org"], "picture": True}
-    code, said = run(site, capsys, "clear", str(OWNER), "--dry-run", "--json")
+    code, said = clear(OWNER, "--dry-run", "--json")
     assert (code, json.loads(said)) == (0, expected)
-    assert run(site, capsys, "clear", str(OWNER), "--dry-run")[1].endswith("Nothing was deleted.\n")
+    assert clear(OWNER, "--dry-run")[1].endswith("Nothing was deleted.\n")
     assert portrait(site) is not None
-    assert run(site, capsys, "clear", str(OWNER)) == (
+    assert clear(OWNER) == (
         0,
         "Sentence: Rude words\nLinks: https://example.org\nPicture: yes\nDeleted.\n",
     )
     assert portrait(site) is None
     assert "Rude words" not in site.get(AUTHOR).text
-    assert run(site, capsys, "clear", str(OWNER))[0] == 1
+    assert clear(OWNER)[0] == 1
 
 
 def test_verify_names_what_belongs_to_nobody(site):
@@ -62,16 +55,6 @@ def test_pictures_have_names_for_operators(site):
         profile = session.get_one(AuthorProfile, OWNER)
         names = site.declarations.blob_names["profiles"](session, [profile.picture_id or 0, 999])
         assert names == {profile.picture_id: f"the picture of account {OWNER}"}
-
-
-@pytest.mark.postgres
-def test_two_requests_make_one_row(site):
-    # The second insert of a key must not fail.
-    published_mod(site)
-    with site.databases.write_session.begin() as session:
-        services.change_profile(session, OWNER, "One", [])
-        services.change_profile(session, OWNER, "Two", [])
-    assert site.get(AUTHOR).html.select_one(".profile p").text == "Two"
 
 
 def test_somebody_elses_mod_is_refused_by_the_service_too(site):

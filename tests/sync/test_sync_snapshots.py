@@ -38,10 +38,6 @@ POINTER = "/api/modhub/snapshot"
 KEY = b64encode(bytes(range(32))).decode()
 
 
-def run(site):
-    return admin.run_command(site.config, ["-c", "my.ini", "snapshot"])
-
-
 def make(site):
     SnapshotMaker(site.registry).make(admin.Admin(site.config).store)
     return site.get(POINTER, status=200).json
@@ -61,7 +57,7 @@ def age_changes(site, minutes):
 
 
 @pytest.mark.postgres
-def test_a_snapshot_is_the_list_by_serial(site, capsys):
+def test_a_snapshot_is_the_list_by_serial(site, run_admin):
     # C-SYNC-12, C-SYNC-13, C-SYNC-21
     before = site.get(POINTER, status=404)
     assert before.json["error"] == "not_found"
@@ -70,8 +66,8 @@ def test_a_snapshot_is_the_list_by_serial(site, capsys):
     hidden = published_mod(site)
     hide_mod(site, hidden)
     site.as_account(OWNER).put_json(mod_address(mods[0]), {"title": "Last"})
-    assert run(site) == 0
-    assert "Snapshot made: 4 mods, up to serial 7." in capsys.readouterr().out
+    code, said = run_admin(site, "snapshot")
+    assert (code, "Snapshot made: 4 mods, up to serial 7." in said) == (0, True)
     pointer = site.get(POINTER)
     assert pointer.json.keys() == {"serial", "feed", "url", "bytes", "sha256", "signature"}
     assert (pointer.json["serial"], pointer.json["signature"]) == (7, None)
@@ -132,16 +128,14 @@ def test_a_deleted_mod_makes_a_new_snapshot_and_ends_the_old_ones(site, lost):
     assert len([path for path in stored_files(site) if path.read_bytes()[:2] == b"\x1f\x8b"]) == 1
 
 
-def test_the_command_that_hides_moves_the_pointer_at_once(site):
+def test_the_command_that_hides_moves_the_pointer_at_once(site, run_admin):
     # C-SYNC-14
     mod, other = published_mod(site), published_mod(site)
-    arguments = admin.build_admin_parser(site.config).parse_args(["-c", "unused", "mod", "hide", str(mod["id"])])
-    assert arguments.run(admin.Admin(site.config), arguments) == 0
+    assert run_admin(site, "mod", "hide", mod["id"])[0] == 0
     site.get(POINTER, status=404)
     published_mod(site)
     first = make(site)
-    arguments.mod = [str(other["id"])]
-    assert arguments.run(admin.Admin(site.config), arguments) == 0
+    assert run_admin(site, "mod", "hide", other["id"])[0] == 0
     assert other["guid"] not in {line["guid"] for line in lines(site, site.get(POINTER).json)}
     site.get(first["url"], status=404)
 

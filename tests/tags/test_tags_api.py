@@ -11,13 +11,6 @@ from .conftest import SHIPPED, tag
 NAMES = [["HUD"], ["map", ""], ["\ud800"]]
 
 
-def test_everybody_reads_the_list(site):
-    # C-TAG-1, C-TAG-2
-    answer = site.get("/api/modhub/tags")
-    assert [listed["name"] for listed in answer.json["tags"]] == SHIPPED
-    assert answer.json["tags"][6] == {"name": "map", "titles": {"en": "Map", "de": "Karte"}}
-
-
 def test_the_owner_tags_a_mod_and_everybody_reads_it(site):
     # C-TAG-2, C-TAG-3
     mod = published_mod(site)

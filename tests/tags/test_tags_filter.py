@@ -144,15 +144,16 @@ def test_drafts_hidden_and_deleted_mods_are_not_found(site):
         assert listed(site, f"tag=map&sort={sort}") == [shown["id"]]
 
 
-def test_a_page_asks_once_for_the_list_of_tags(site, start, ids):
+def test_a_page_asks_once_for_tags(site, start, ids):
     without = start(f"{TEST_ACCOUNTS} modhub_downloads", url=str(site.registry.settings["sqlalchemy.url"]))
-    counts = []
-    for app in (site, without):
-        app.get("/Modhub")
-        with app.counted() as statements:
-            app.get("/Modhub")
-        counts.append(len(statements))
-    assert counts[0] == counts[1] + 1
+    for address in ("/Modhub", f"/Modhub/{ids[0]}"):
+        counts = []
+        for app in (site, without):
+            app.get(address)
+            with app.counted() as statements:
+                app.get(address)
+            counts.append(len(statements))
+        assert counts[0] == counts[1] + 1, address
     with site.counted() as statements:
         site.get("/Modhub?tag=map")
     assert sum("tags_tag" in statement for statement in statements) == 1

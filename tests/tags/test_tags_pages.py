@@ -31,19 +31,6 @@ def test_a_mods_page_leads_to_the_mods_with_each_tag(site):
     assert [link.text for link in site.get("/Modhub?tag=map").html.select(".card h3 a")] == [mod["title"]]
 
 
-def test_the_panel_is_one_statement(site, start):
-    mod = published_mod(site)
-    tag(site, mod, "map")
-    without = start("modhub_testing.accounts", url=str(site.registry.settings["sqlalchemy.url"]))
-    counts = []
-    for app in (site, without):
-        app.get(mod["url"])
-        with app.counted() as statements:
-            app.get(mod["url"])
-        counts.append(len(statements))
-    assert counts[0] == counts[1] + 1
-
-
 def ticked(form):
     return [box._value for box in form.fields["tag"] if box.checked]
 

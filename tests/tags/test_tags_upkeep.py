@@ -2,11 +2,11 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 from sqlalchemy import insert, select
 
-from modhub.admin import program as admin
 from modhub.base.errors import ApiError, OwnershipLost
 from modhub.base.service_registry import find_service
 from modhub.base.settings import StartRefused
@@ -19,12 +19,9 @@ from modhub_testing.mods import mod_address, published_mod
 from .conftest import FEATURES, SHIPPED, tag
 
 
-def run(site, capsys, *words):
-    parser = admin.build_admin_parser(site.config)
-    arguments = parser.parse_args(["-c", "x.ini", "tag", *words])
-    code = arguments.run(admin.Admin(site.config), arguments)
-    printed = capsys.readouterr()
-    return code, printed.out + printed.err
+@pytest.fixture
+def run(site, run_admin):
+    return partial(run_admin, site, "tag")
 
 
 def tags_of(site, mod):
@@ -35,23 +32,23 @@ def listed(site):
     return {entry["name"]: entry["titles"] for entry in site.get("/api/modhub/tags").json["tags"]}
 
 
-def test_the_operator_keeps_the_list(site, capsys):
-    # C-TAG-1
-    assert run(site, capsys, "list")[1].splitlines()[6] == "map: Map, Karte"
-    lines = [json.loads(line) for line in run(site, capsys, "list", "--json")[1].splitlines()]
+def test_the_operator_keeps_the_list(site, run):
+    # C-TAG-1, C-TAG-2
+    assert run("list")[1].splitlines()[6] == "map: Map, Karte"
+    lines = [json.loads(line) for line in run("list", "--json")[1].splitlines()]
     assert [line["name"] for line in lines] == SHIPPED
     assert lines[6] == {"name": "map", "titles": {"en": "Map", "de": "Karte"}}
-    dry = run(site, capsys, "add", "speed-run", "--en", "Speedrun", "--dry-run")
+    dry = run("add", "speed-run", "--en", "Speedrun", "--dry-run")
     assert dry == (0, "The tag speed-run would be added to the list. Nothing was changed.\n")
     assert "speed-run" not in listed(site)
-    assert run(site, capsys, "add", "speed-run", "--en", " Speed\nrun ")[0] == 0
+    assert run("add", "speed-run", "--en", " Speed\nrun ")[0] == 0
     assert listed(site)["speed-run"] == {"en": "Speed run", "de": "Speed run"}
-    changed = run(site, capsys, "add", "speed-run", "--en", "Speedy", "--de", "Schnell" * 10)
+    changed = run("add", "speed-run", "--en", "Speedy", "--de", "Schnell" * 10)
     assert changed == (0, "The tag speed-run was titled.\n")
     assert listed(site)["speed-run"] == {"en": "Speedy", "de": ("Schnell" * 10)[:40]}
-    assert run(site, capsys, "remove", "speed-run")[0] == 0
+    assert run("remove", "speed-run")[0] == 0
     assert list(listed(site)) == SHIPPED
-    assert run(site, capsys, "remove", "no")[0] == 1
+    assert run("remove", "no")[0] == 1
 
 
 @pytest.mark.parametrize(
@@ -59,27 +56,27 @@ def test_the_operator_keeps_the_list(site, capsys):
     [["add", "HUD", "--en", "x"], ["add", "x" * 33, "--en", "x"], ["add", "a", "--en", " "]],
     ids=" ".join,
 )
-def test_a_name_or_title_that_cannot_be_is_a_sentence(site, capsys, words):
+def test_a_name_or_title_that_cannot_be_is_a_sentence(site, run, words):
     # C-TAG-1
     with pytest.raises(StartRefused):
-        run(site, capsys, *words)
+        run(*words)
     assert list(listed(site)) == SHIPPED
 
 
 @pytest.mark.postgres
-def test_a_removed_tag_leaves_the_mods(site, capsys):
+def test_a_removed_tag_leaves_the_mods(site, run):
     # C-TAG-6
     mods = [published_mod(site) for _ in range(2)]
     for mod in mods:
         tag(site, mod, "map", "timer")
     assert [tags_of(site, mod) for mod in mods] == [["map", "timer"]] * 2
-    would, done = (run(site, capsys, "remove", "map", *more) for more in (["--dry-run"], []))
+    would, done = (run("remove", "map", *more) for more in (["--dry-run"], []))
     assert would[1].startswith("The tag map would be removed from the list and from 2 mods.")
     assert done[1] == "The tag map was removed from the list and from 2 mods.\n"
     assert [tags_of(site, mod) for mod in mods] == [["timer"]] * 2
     assert site.get("/Modhub?tag=map").html.find(id="results").text == "0 mods"
     tag(site, mods[0], "map", status=400)
-    run(site, capsys, "add", "map", "--en", "Map")
+    run("add", "map", "--en", "Map")
     assert [tags_of(site, mod) for mod in mods] == [["timer"]] * 2
 
 
@@ -100,60 +97,36 @@ def test_verify_finds_what_cannot_be(site):
 
 
 @pytest.mark.postgres
-def test_a_tag_that_is_being_removed_leaves_a_mod_that_just_got_it(site):
-    # C-TAG-6
-    mod, mods = published_mod(site), find_service(site.registry, IMods)
-
-    def remove():
-        with site.databases.write_session.begin() as session:
-            return services.remove_tag(session, "map")
-
-    with ThreadPoolExecutor(1) as pool:
-        with site.databases.write_session.begin() as session:
-            services.change_tags(session, mods, mod["id"], 7, ["map", "timer"])
-            removed = pool.submit(remove)
-            with pytest.raises(TimeoutError):
-                removed.result(0.3)
-        assert removed.result() == 1
-    assert tags_of(site, mod) == ["timer"]
-
-
-@pytest.mark.postgres
-def test_a_tag_that_is_being_removed_is_refused(site):
+def test_changes_that_meet_happen_one_after_the_other(site):
     # C-TAG-3, C-TAG-6
     mod, mods = published_mod(site), find_service(site.registry, IMods)
 
-    def change():
+    def change_to(*names):
+        return lambda session: services.change_tags(session, mods, mod["id"], 7, [*names])
+
+    def remove(name):
+        return lambda session: services.remove_tag(session, name)
+
+    def commit(act):
         with site.databases.write_session.begin() as session:
-            return services.change_tags(session, mods, mod["id"], 7, ["map"])
+            return act(session)
 
-    with ThreadPoolExecutor(1) as pool:
-        with site.databases.write_session.begin() as session:
-            services.remove_tag(session, "map")
-            changed = pool.submit(change)
-            with pytest.raises(TimeoutError):
-                changed.result(0.3)
-        with pytest.raises(ApiError, match="is not in the list of tags"):
-            changed.result()
+    def meet(first, second):
+        """What the second answers: it waits until the first is committed."""
+        with ThreadPoolExecutor(1) as pool:
+            with site.databases.write_session.begin() as session:
+                first(session)
+                waiting = pool.submit(commit, second)
+                with pytest.raises(TimeoutError):
+                    waiting.result(0.3)
+            return waiting.result()
 
-
-@pytest.mark.postgres
-def test_two_changes_of_one_mod_happen_one_after_the_other(site):
-    # C-TAG-3
-    mod, mods = published_mod(site), find_service(site.registry, IMods)
-
-    def change():
-        with site.databases.write_session.begin() as session:
-            return services.change_tags(session, mods, mod["id"], 7, SHIPPED[5:10])
-
-    with ThreadPoolExecutor(1) as pool:
-        with site.databases.write_session.begin() as session:
-            services.change_tags(session, mods, mod["id"], 7, SHIPPED[:6][1:])
-            second = pool.submit(change)
-            with pytest.raises(TimeoutError):
-                second.result(0.3)
-        assert second.result() == SHIPPED[5:10]
+    assert meet(change_to(*SHIPPED[1:6]), change_to(*SHIPPED[5:10])) == SHIPPED[5:10]
     assert tags_of(site, mod) == SHIPPED[5:10]
+    assert meet(change_to("map", "timer"), remove("map")) == 1
+    assert tags_of(site, mod) == ["timer"]
+    with pytest.raises(ApiError, match="is not in the list of tags"):
+        meet(remove("hud"), change_to("hud"))
 
 
 def test_somebody_elses_mod_is_refused_by_the_service_too(site):
