@@ -1,7 +1,7 @@
 """Request bodies of the catalogue, and the cleaning of their fields (C-MOD-1; C-TXT-1)."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Annotated, ClassVar, Final, Literal
@@ -19,14 +19,6 @@ from modhub.content.text import N_
 GUID: Final = re.compile(r"\A[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Lists:
-    """The two lists of a mod; None for a list that was not sent."""
-
-    requires: list[str] | None = None
-    conflicts: list[str] | None = None
-
-
 def fold_guid(guid: str) -> str:
     """Return the canonical form of a GUID: GUIDs are compared without regard to case."""
     return guid.lower()
@@ -40,23 +32,25 @@ def remove_duplicates(guids: Iterable[str]) -> list[str]:
     return list(first.values())
 
 
-def check_references(submitted: Lists, own_guid: str, current: Lists | None = None) -> Lists:
-    """Return the lists to store, without duplicates; None for a list that was not sent.
+def check_references(
+    own_guid: str,
+    requires: list[str] | None,
+    conflicts: list[str] | None,
+    stored: tuple[Sequence[str], Sequence[str]] = ((), ()),
+) -> tuple[list[str] | None, list[str] | None]:
+    """Return the two lists to store, without duplicates; None for a list that was not sent.
 
-    GUIDs are compared without regard to case. Both lists are checked together; for one that was not sent, ``current``
-    is used. 400 if a rule is violated.
+    GUIDs are compared without regard to case. Both lists are checked together; for one that was not sent, that of
+    ``stored`` is used. 400 if a rule is violated.
     """
-    current = current or Lists([], [])
-    requires = _clean("requires", submitted.requires, own_guid)
-    conflicts = _clean("conflictsWith", submitted.conflicts, own_guid)
-    all_required = requires if requires is not None else current.requires
-    folded = set(map(fold_guid, all_required or ()))
-    all_conflicts = conflicts if conflicts is not None else current.conflicts
-    in_both = [guid for guid in all_conflicts or () if fold_guid(guid) in folded]
+    requires = _clean("requires", requires, own_guid)
+    conflicts = _clean("conflictsWith", conflicts, own_guid)
+    folded = set(map(fold_guid, stored[0] if requires is None else requires))
+    in_both = [guid for guid in (stored[1] if conflicts is None else conflicts) if fold_guid(guid) in folded]
     if in_both:
         names = {"other": "requires", "field": "conflictsWith"}
         raise invalid("The GUID %(guid)s is listed in both %(other)s and %(field)s.", guid=in_both[0], **names)
-    return Lists(requires, conflicts)
+    return requires, conflicts
 
 
 def _clean(name: str, guids: list[str] | None, own_guid: str) -> list[str] | None:
@@ -107,14 +101,15 @@ def clean_games(games: list[str]) -> list[str]:
 class CleanedMod:
     """The cleaned fields of a mod; None for a field that was not sent.
 
-    Build it before the first statement: cleaning takes milliseconds and should not hold a lock. ``lists`` is as sent:
-    checking it needs the mod (:func:`modhub.catalogue.bodies.check_references`).
+    Build it before the first statement: cleaning takes milliseconds and should not hold a lock. The lists of GUIDs are
+    as sent: checking them needs the mod (:func:`modhub.catalogue.bodies.check_references`).
     """
 
     title: str | None
     description: str | None
     games: list[str] | None
-    lists: Lists
+    requires: list[str] | None
+    conflicts: list[str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,19 +145,13 @@ class ModChange(Struct, rename="camel"):
             self.clean_title(),
             clean(self.description, limits.DESCRIPTION) if isinstance(self.description, str) else None,
             clean_games(self.games) if isinstance(self.games, list) else None,
-            self.lists(),
+            self.requires if isinstance(self.requires, list) else None,
+            self.conflicts_with if isinstance(self.conflicts_with, list) else None,
         )
 
     def clean_title(self) -> str | None:
         """Clean the title; None if it was not sent."""
         return _title(self.title) if isinstance(self.title, str) else None
-
-    def lists(self) -> Lists:
-        """The lists of GUIDs as sent."""
-        requires, conflicts = self.requires, self.conflicts_with
-        return Lists(
-            requires if isinstance(requires, list) else None, conflicts if isinstance(conflicts, list) else None
-        )
 
 
 class NewMod(ModChange, kw_only=True):

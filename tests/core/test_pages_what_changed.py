@@ -5,7 +5,7 @@ import pytest
 from modhub.base.errors import invalid
 from modhub.catalogue.models import NoteSource
 from modhub.catalogue.owning import services
-from modhub.catalogue.pages.versions import propose_version
+from modhub.catalogue.pages.workshop import propose_version
 from modhub_testing import stored_files
 from modhub_testing.mods import (
     OWNER,

@@ -16,7 +16,7 @@ from modhub.audit import record
 from modhub.base.errors import ApiError, OwnershipLost, conflict
 from modhub.base.service_registry import find_optional_service
 from modhub.blobs.models import trash_blob
-from modhub.catalogue.bodies import CleanedMod, CleanedNote, Lists, check_references
+from modhub.catalogue.bodies import CleanedMod, CleanedNote, check_references
 from modhub.catalogue.copies import mark_changelog_edited, mark_stale
 from modhub.catalogue.models import (
     WITH_FILES,
@@ -103,7 +103,7 @@ def create_mod(session: Session, owner: int, cleaned: CleanedMod, written: Writt
     """
     assert cleaned.title is not None
     guid = str(uuid.uuid4())
-    lists = check_references(cleaned.lists, guid)
+    requires, conflicts = check_references(guid, cleaned.requires, cleaned.conflicts)
     ask_to_store(session, owner, None)
     time = next_update_time(session)
     mod = Mod(
@@ -112,8 +112,8 @@ def create_mod(session: Session, owner: int, cleaned: CleanedMod, written: Writt
         title=cleaned.title,
         description=cleaned.description or "",
         games=cleaned.games or [],
-        requires=lists.requires or [],
-        conflicts=lists.conflicts or [],
+        requires=requires or [],
+        conflicts=conflicts or [],
         created_at=time,
         updated_at=time,
         assets=[],
@@ -141,15 +141,15 @@ def edit_mod(
     ``if_match``: the quoted times of change of which the mod must have one, else 412 (C-OWN-30).
     """
     mod = own_mod(session, mod_id, owner)
-    lists = check_references(cleaned.lists, mod.guid, Lists(mod.requires, mod.conflicts))
+    requires, conflicts = check_references(mod.guid, cleaned.requires, cleaned.conflicts, (mod.requires, mod.conflicts))
     if not if_match_names(if_match, f'"{iso(mod.updated_at)}"'):
         raise ApiError(412, "changed", "The mod has changed since you read it. Read it again.")
     values = {
         "title": cleaned.title,
         "description": cleaned.description,
         "games": cleaned.games,
-        "requires": lists.requires,
-        "conflicts": lists.conflicts,
+        "requires": requires,
+        "conflicts": conflicts,
     }
     changes = {name: value for name, value in values.items() if value is not None and value != getattr(mod, name)}
     for name, value in changes.items():

@@ -99,7 +99,7 @@ def author_page(context: AuthorResource, request: Request) -> dict[str, Any]:
         "share_image": _share_image(picture, profile, listing.cards, games),
         "titles": [card.mod.title for card in listing.cards[:NAMED_IN_SUMMARY]],
         "page": params.page,
-        "numbers": list(page_numbers(min(params.page, listing.pages), listing.pages)),
+        "numbers": page_numbers(params.page, listing.pages),
         "address": lambda number: author_address(context.id, number),
     }
 

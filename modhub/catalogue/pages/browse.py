@@ -1,8 +1,8 @@
 """``/Modhub``: the front, and the list, each of whose states has an address, reached without scripts."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, repeat
+from itertools import islice, pairwise, repeat
 from typing import Any, Final
 from urllib.parse import quote_plus, urlencode
 
@@ -172,17 +172,16 @@ def filter_choices(request: Request, params: ListParams) -> list[FilterChoice]:
     return [choice for choice in choices if choice.labels or choice.value]
 
 
-def page_numbers(current: int, last: int) -> Iterator[int | None]:
-    """Yield the first, the last and the pages around the current one; None for a gap."""
-    numbers = sorted({1, last, *(n for n in range(current - 2, current + 3) if 1 <= n <= last)})
-    previous = 0
-    for number in numbers:
-        if number == previous + 2:
-            yield previous + 1
-        elif number > previous + 1:
-            yield None
-        yield number
-        previous = number
+def page_numbers(current: int, last: int) -> list[int | None]:
+    """The first, the last and the pages around the current one; None for a gap."""
+    current = min(current, last)
+    shown = sorted({1, last, *(n for n in range(current - 2, current + 3) if 1 <= n <= last)})
+    numbers: list[int | None] = []
+    for previous, number in pairwise([0, *shown]):
+        if number > previous + 1:
+            numbers.append(previous + 1 if number == previous + 2 else None)
+        numbers.append(number)
+    return numbers
 
 
 def similar_games(games: CuratedGames, params: ListParams) -> list[CuratedGame]:
@@ -339,7 +338,7 @@ def browse_page(_context: Any, request: Request) -> dict[str, Any]:
         "chosen": chosen,
         "game_name": chosen.display_name if chosen else params.game,
         "share_image": ShareImage(chosen.icon, chosen.display_name) if chosen and chosen.icon else None,
-        "numbers": list(page_numbers(min(params.page, listing.pages), listing.pages)),
+        "numbers": page_numbers(params.page, listing.pages),
         "sorts": _sorts(request),
         "page_size": PAGE_SIZE,
         "feed": "/Modhub/feed" + feed_query,
@@ -392,7 +391,7 @@ def _values(params: ListParams, total: int, name: str) -> dict[str, Any]:
         "path": path,
         "total": total,
         "pages": pages,
-        "numbers": list(page_numbers(min(params.page, pages), pages)),
+        "numbers": page_numbers(params.page, pages),
         "address": address,
         "authors": [],
         "cards": None,

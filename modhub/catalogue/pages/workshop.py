@@ -3,7 +3,8 @@
 The views use the same service functions as the API. Errors are shown beside the field, and the input is preserved.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
@@ -11,7 +12,7 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from modhub.base.errors import BODY_TOO_LARGE, UPLOAD_TOO_LARGE, ApiError, invalid
-from modhub.catalogue.bodies import Lists, ModChange, check_references, fold_guid
+from modhub.catalogue.bodies import ModChange, check_references, fold_guid
 from modhub.catalogue.documents import decode_mod
 from modhub.catalogue.owning import services
 from modhub.catalogue.owning.reads import (
@@ -34,7 +35,6 @@ from modhub.catalogue.pages.mod import shift_headings
 from modhub.catalogue.pages.presenter import OwnModPresenter
 from modhub.catalogue.pages.statements import MAX_DEPENDENTS_COUNTED
 from modhub.catalogue.pages.typed_details import reference_lines
-from modhub.catalogue.pages.versions import propose_version
 from modhub.catalogue.reading.views import list_params
 from modhub.catalogue.resources import ModPermission, ModResource
 from modhub.content import limits
@@ -93,8 +93,8 @@ def detail_errors(
     mod = ModChange(**submitted)
     checks: tuple[Callable[[], object], ...] = (
         mod.clean_title if "title" in submitted else lambda: None,
-        lambda: check_references(Lists(requires=mod.lists().requires), own_guid),
-        lambda: check_references(Lists(conflicts=mod.lists().conflicts), own_guid),
+        lambda: check_references(own_guid, submitted.get("requires"), None),
+        lambda: check_references(own_guid, None, submitted.get("conflicts_with")),
     )
     errors: dict[str, ApiError] = {}
     for error in refused:
@@ -227,6 +227,25 @@ def workshop_done(
     return Redirect(f"/Modhub/mine/{mod_id}?{params}{anchor}")
 
 
+_LAST_NUMBER: Final = re.compile(r"[0-9]+(?=[^0-9]*\Z)")
+
+
+def propose_version(current: str, used: Collection[str]) -> str:
+    """Return the next version: the last number of ``current`` plus one, or more until it is not in ``used``.
+
+    Versions are free text (C-UP-4): without a number in it, or without room for a longer one, nothing is proposed.
+    """
+    number = _LAST_NUMBER.search(current)
+    if number is None:
+        return ""
+    before, after, digits = current[: number.start()], current[number.end() :], number[0]
+    for value in range(int(digits) + 1, int(digits) + len(used) + 2):
+        proposed = f"{before}{value:0{len(digits)}d}{after}"
+        if proposed not in used:
+            return proposed if len(proposed) <= limits.VERSION else ""
+    return ""
+
+
 def edit_page_context(request: Request, mod_id: int | None, part: str = "", **more: Any) -> dict[str, Any]:
     """Return the values for the template of a mod's workshop page.
 
@@ -303,7 +322,7 @@ def mine_page(_context: Any, request: Request) -> dict[str, Any]:
         "total": total,
         "page": number,
         "pages": pages,
-        "numbers": list(page_numbers(min(number, pages), pages)),
+        "numbers": page_numbers(number, pages),
         "at": lambda page: f"/Modhub/mine?page={page}" if page > 1 else "/Modhub/mine",
         "done": query(request, "done") or "",
     }

@@ -114,7 +114,7 @@ def _check_unchanged(
     A form submitted twice is accepted: the stored fields already equal the submitted ones.
     """
     current = details_fingerprint(mod.title, mod.description, mod.games, mod.requires, mod.conflicts, superseded_by)
-    lists = [remove_duplicates(guids or []) for guids in (cleaned.lists.requires, cleaned.lists.conflicts)]
+    lists = [remove_duplicates(guids or []) for guids in (cleaned.requires, cleaned.conflicts)]
     guid = superseded_by if successors is None else fold_guid("".join(successors))
     submitted = details_fingerprint(cleaned.title, cleaned.description, cleaned.games, *lists, guid)
     if seen not in {"", current} and submitted != current:
