@@ -105,6 +105,4 @@ def restore_mod(site: Site, mod: dict[str, Any]) -> None:
 
 
 def _found(session: Session, mod: dict[str, Any]) -> Mod:
-    row = hiding.find_mod(session, str(mod["id"]))
-    assert row is not None
-    return row
+    return hiding.lock_mods(session, [mod["id"]])[mod["id"]]

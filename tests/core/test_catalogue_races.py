@@ -141,9 +141,7 @@ def test_one_guid_never_comes_into_both_lists(sites):
 
 def try_to_hide(site, mod):
     with site.databases.write_session.begin() as session:
-        row = hiding.find_mod(session, mod["guid"])
-        if row is not None:
-            hiding.hide_mods(session, [row])
+        hiding.hide_mods(session, [*hiding.lock_mods(session, [mod["id"]]).values()])
 
 
 def test_whatever_meets_a_delete_is_done_or_refused_as_if_it_came_after(sites):

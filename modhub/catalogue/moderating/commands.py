@@ -132,10 +132,11 @@ def delete_named(admin: Any, name: str, arguments: argparse.Namespace) -> int:
     """Permanently delete one mod in its own transaction, or say what would be deleted; the exit code."""
     rehearses = is_rehearsal(arguments)
     with admin.writing(dry_run=rehearses) as (session, _):
-        mod = hiding.find_mod(session, name)
-        if mod is None:
-            admin.say_problem(f"There is no mod {name}.")
+        mods, problems = lock_named(session, [name])
+        if problems:
+            admin.say_problem(problems[0])
             return 1
+        (mod,) = mods
         title, summary, users = describe_title(mod), deletion_summary(session, mod), users_of(session, mod)
         owner = mod.owner
         if not rehearses:
@@ -192,11 +193,11 @@ def run_transfer(admin: Any, arguments: argparse.Namespace) -> int:
     accounts = find_optional_service(admin.registry, IAccounts)
     with admin.writing(dry_run=arguments.dry_run) as (session, _):
         is_known = accounts is not None and accounts.lock(session, arguments.account)
-        mod = hiding.find_mod(session, arguments.mod) if is_known else None
-        if mod is None:
-            missing = f"mod {arguments.mod}" if is_known else f"account {arguments.account}"
-            admin.say_problem(f"There is no {missing}.")
+        mods, problems = lock_named(session, [arguments.mod])
+        if problems or not is_known:
+            admin.say_problem(problems[0] if is_known else f"There is no account {arguments.account}.")
             return 1
+        (mod,) = mods
         former, title = mod.owner, describe_title(mod)
         if former != arguments.account:
             hand_over(session, mod, arguments.account)

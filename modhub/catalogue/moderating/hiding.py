@@ -7,7 +7,7 @@ make it visible again.
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, and_, or_, select
+from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from modhub.audit import record
@@ -19,29 +19,14 @@ from modhub.db import bulk, now
 from modhub.web.traversal import parse_id
 
 
-def matches_name(name: str) -> ColumnElement[bool] | None:
-    """Return the condition for a mod by its id or GUID, in any case; None if ``name`` is neither."""
-    if GUID.match(name):
-        return and_(Mod.guid == fold_guid(name), IS_THERE)
-    mod_id = parse_id(name)
-    return None if mod_id is None else and_(Mod.id == mod_id, IS_THERE)
-
-
-def find_mod(session: Session, name: str) -> Mod | None:
-    """Return the mod with this id or GUID and lock its row until the end of the transaction."""
-    condition = matches_name(name)
-    if condition is None:
-        return None
-    return session.scalars(select(Mod).where(condition).with_for_update()).one_or_none()
-
-
 def find_mod_ids(session: Session, names: Iterable[str]) -> dict[str, int]:
-    """The ids of the mods with these ids or GUIDs, by the names; without names of no mod."""
+    """The ids of the mods with these ids or GUIDs, in any case, by the names; without names of no mod."""
     ids: dict[str, int] = {}
     for batch in bulk.batches(names):
-        conditions = [condition for name in batch if (condition := matches_name(name)) is not None]
-        rows = session.execute(select(Mod.id, Mod.guid).where(or_(*conditions))).all() if conditions else ()
-        by_name = {spelling: mod_id for mod_id, guid in rows for spelling in (str(mod_id), guid)}
+        guids = [fold_guid(name) for name in batch if GUID.match(name)]
+        mod_ids = [mod_id for name in batch if (mod_id := parse_id(name)) is not None]
+        named = select(Mod.id, Mod.guid).where(or_(Mod.guid.in_(guids), Mod.id.in_(mod_ids)), IS_THERE)
+        by_name = {spelling: mod_id for mod_id, guid in session.execute(named) for spelling in (str(mod_id), guid)}
         ids |= {name: by_name[name.lower()] for name in batch if name.lower() in by_name}
     return ids
 

@@ -49,9 +49,16 @@ def take_image_out(session: Session, mod_id: int, key: str) -> dict[str, Any] | 
     image = next((image for image in (images_of(mod) if mod else ()) if image.id == parse_id(key)), None)
     if mod is None or image is None:
         return None
-    columns = {"name": image.name, "contentType": image.content_type, "position": image.position}
-    facts = {"caption": image.caption, "storedAt": iso(image.stored_at), "blobId": image.blob_id}
-    file = {"bytes": image.size, "sha256": image.blob.sha256}
+    kept = {
+        "name": image.name,
+        "contentType": image.content_type,
+        "position": image.position,
+        "caption": image.caption,
+        "storedAt": iso(image.stored_at),
+        "blobId": image.blob_id,
+        "bytes": image.size,
+        "sha256": image.blob.sha256,
+    }
     session.add(
         KeptFile(
             blob_id=image.blob_id, mod_id=mod.id, kind=image.kind, name=image.name, content_type=image.content_type
@@ -61,7 +68,7 @@ def take_image_out(session: Session, mod_id: int, key: str) -> dict[str, Any] | 
     mod.assets.remove(image)
     record(session, "image removed by a moderator", "mod", mod.id, asset=image.id, sha256=image.blob.sha256)
     record_change(session, mod)
-    return {**columns, **facts, **file}
+    return kept
 
 
 def restore_image(session: Session, mod_id: int, key: str, kept: Mapping[str, Any]) -> bool:

@@ -25,7 +25,7 @@ from modhub.catalogue.models import (
     ReservedVersion,
     Vote,
 )
-from modhub.catalogue.moderating.hiding import matches_name
+from modhub.catalogue.moderating.hiding import find_mod_ids
 from modhub.content.folding import fold_search, search_words
 from modhub.content.markup import to_text
 from modhub.db import bulk, iso
@@ -162,10 +162,8 @@ def _search_text(mod: Mod) -> str:
 
 def find_whole_mod(session: Session, name: str) -> Mod | None:
     """The mod with this id or GUID and its files, not locked."""
-    condition = matches_name(name)
-    if condition is None:
-        return None
-    return session.scalars(select(Mod).where(condition).options(WITH_FILES)).one_or_none()
+    mod_id = find_mod_ids(session, [name]).get(name)
+    return None if mod_id is None else session.get(Mod, mod_id, options=[WITH_FILES])
 
 
 def versions_of(session: Session, mod: Mod) -> list[str]:
