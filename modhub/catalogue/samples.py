@@ -241,7 +241,7 @@ def fill_demo(admin: Any) -> None:
         owners = _owners(admin, session)
     guids = {ABSENT: ABSENT}
     for sample in SAMPLE_MODS:
-        guids[sample.title] = _fill_mod(admin, sample, owners, guids)
+        guids[sample.title] = _fill_mod(admin, sample, owners[sample.author])
     for sample in SAMPLE_MODS:
         _fill_relations(admin, sample, owners, guids)
 
@@ -262,21 +262,14 @@ def _fill_games(admin: Any) -> None:
         add_game(admin, game.name, game.display_name, SAMPLE_FILES / game.icon if game.icon else None)
 
 
-def _fill_mod(admin: Any, sample: Sample, owners: dict[str, int], guids: dict[str, str]) -> str:
+def _fill_mod(admin: Any, sample: Sample, owner: int) -> str:
     """Create the sample unless its author has a mod with that title; return its GUID."""
-    owner = owners[sample.author]
     with admin.writing() as (session, manager):
         guid = session.scalar(select(Mod.guid).where(Mod.owner == owner, Mod.title == sample.title))
         if guid is not None:
             return str(guid)
-        requires = [guids[title] for title in sample.requires if title in guids]
-        mod = services.create_mod(
-            session,
-            owner,
-            NewMod(
-                title=sample.title, description=sample.description, games=list(sample.games), requires=requires
-            ).cleaned(),
-        )
+        new_mod = NewMod(title=sample.title, description=sample.description, games=list(sample.games))
+        mod = services.create_mod(session, owner, new_mod.cleaned())
         uploader = SampleUploader(admin, session, manager, mod)
         for version, note in sample.releases:
             uploader.release(sample, version, note)
@@ -325,7 +318,7 @@ def _archive(sample: Sample, version: str) -> bytes:
 
 
 def _fill_relations(admin: Any, sample: Sample, owners: dict[str, int], guids: dict[str, str]) -> None:
-    """Set what refers to mods created later, and the votes; setting them again changes nothing."""
+    """Set what refers to other samples, and the votes; setting them again changes nothing."""
     owner = owners[sample.author]
     with admin.writing() as (session, _):
         mod = session.scalars(select(Mod).where(Mod.guid == guids[sample.title])).one()
