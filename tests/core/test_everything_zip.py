@@ -50,6 +50,12 @@ def chain(site, *codes, names=()):
     return mods
 
 
+@pytest.fixture
+def archive(site):
+    """A mod that requires another one."""
+    return read_archive(site.find_service(CatalogueReader), chain(site, b"first", b"second")[-1]["id"])
+
+
 def unpacked(content):
     archive = zipfile.ZipFile(io.BytesIO(content))
     assert archive.testzip() is None
@@ -110,11 +116,8 @@ def test_head_and_the_tag_of_what_is_locked(site):
     assert changed.headers["ETag"] != etag
 
 
-def test_from_a_hundred_mods_on_names_have_three_digits(site):
+def test_from_a_hundred_mods_on_names_have_three_digits(archive):
     # C-PAGE-61, C-PAGE-63
-    mods = chain(site, b"a", b"b")
-    archive = read_archive(site.find_service(CatalogueReader), mods[-1]["id"])
-    assert archive is not None
     many = chain_archives.ChainArchive(archive.files * 50)
     assert [entry.name for entry in many.entries][::99] == ["001-mod-0.zip", "100-mod-1.zip"]
     assert len({entry.name for entry in many.entries}) == 100
@@ -275,11 +278,8 @@ class RemoteStore:
             return Remote(file.read())
 
 
-def test_files_of_another_machine_are_fetched_first(site, monkeypatch):
+def test_files_of_another_machine_are_fetched_first(site, archive, monkeypatch):
     # C-PAGE-62, T-D21
-    mods = chain(site, b"first", b"second")
-    archive = read_archive(site.find_service(CatalogueReader), mods[-1]["id"])
-    assert archive is not None
     store = RemoteStore(site.find_service(BlobStore))
     monkeypatch.setattr(chain_archives, "MAX_FETCHED", 3)
     turns = ArchiveTurns()
@@ -290,11 +290,8 @@ def test_files_of_another_machine_are_fetched_first(site, monkeypatch):
     turns.open("another", archive, store).close()
 
 
-def test_a_process_checks_so_many_archives_at_once(site, monkeypatch):
+def test_a_process_checks_so_many_archives_at_once(site, archive, monkeypatch):
     # C-PAGE-62, T-D21
-    mods = chain(site, b"first", b"second")
-    archive = read_archive(site.find_service(CatalogueReader), mods[-1]["id"])
-    assert archive is not None
     turns, store = ArchiveTurns(), site.find_service(BlobStore)
     held = [turns.open(str(peer), archive, store) for peer in range(50)]
     assert count_open_files(folder_of(site)) == 0
@@ -306,11 +303,8 @@ def test_a_process_checks_so_many_archives_at_once(site, monkeypatch):
     turns.open("1", archive, store).close()
 
 
-def test_the_last_byte_gives_the_turn_back(site):
+def test_the_last_byte_gives_the_turn_back(site, archive):
     # C-PAGE-62
-    mods = chain(site, b"first", b"second")
-    archive = read_archive(site.find_service(CatalogueReader), mods[-1]["id"])
-    assert archive is not None
     turns, store = ArchiveTurns(), site.find_service(BlobStore)
     first = turns.open("1", archive, store)
     first.read(archive.size - 1)

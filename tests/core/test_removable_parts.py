@@ -7,7 +7,6 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
-from modhub.admin.program import Admin, build_admin_parser
 from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore, maintenance
 from modhub.blobs.models import StoredBlob
@@ -54,12 +53,6 @@ def restore(site, mod, part, key, kept):
 def discard(site, mod, part, key, kept):
     with site.databases.write_session.begin() as session:
         site.find_service(IModeration).parts[part].discard(session, mod["id"], str(key), kept)
-
-
-def export_evidence(site, mod_id, folder):
-    words = ["-c", "unused", "evidence", str(mod_id), str(folder)]
-    arguments = build_admin_parser(site.config).parse_args(words)
-    assert arguments.run(Admin(site.config), arguments) == 0
 
 
 def sweep_evidence(site):
@@ -192,7 +185,7 @@ def test_what_is_kept_aside_ends_with_its_mod_and_when_it_is_discarded(site, mod
 
 
 @pytest.mark.postgres
-def test_evidence_of_a_deleted_mod_is_kept_for_its_time(site, mod, tmp_path):
+def test_evidence_of_a_deleted_mod_is_kept_for_its_time(site, mod, tmp_path, run_admin):
     image = mod["assets"][1]["url"].rpartition("/")[2]
     kept = remove(site, mod, "image", image)
     blobs, draft = live_blobs(site), new_mod(site)
@@ -212,11 +205,11 @@ def test_evidence_of_a_deleted_mod_is_kept_for_its_time(site, mod, tmp_path):
         assert find_whole_mod(session, mod["guid"]) is None
     assert not restore(site, mod, "image", image, kept)
     discard(site, mod, "image", image, kept)
-    export_evidence(site, mod["id"], tmp_path / "out")
+    assert run_admin(site, "evidence", mod["id"], tmp_path / "out")[0] == 0
     with pytest.raises(StartRefused, match="no evidence"):
-        export_evidence(site, draft["id"], tmp_path / "none")
+        run_admin(site, "evidence", draft["id"], tmp_path / "none")
     with pytest.raises(StartRefused, match="cannot be made"):
-        export_evidence(site, mod["id"], tmp_path / "out")
+        run_admin(site, "evidence", mod["id"], tmp_path / "out")
     exported = json.loads((tmp_path / "out" / "evidence.json").read_bytes())
     assert (exported["owner"], exported["mod"]["description"]) == (OWNER, "<p>Buy coins</p>")
     assert [entry["version"] for entry in exported["changelog"]] == ["1"]
