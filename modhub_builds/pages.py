@@ -13,8 +13,8 @@ from modhub.base.service_registry import find_service
 from modhub.content.text import N_
 from modhub.db import Databases, iso
 from modhub.plugins.declarations import SitemapEntries
-from modhub.ui.atom import AtomEntry, AtomFile, atom_feed
-from modhub.ui.json_feed import plain_json_feed
+from modhub.plugins.services import FeedHead
+from modhub.ui.feeds import FeedAttachment, FeedItem, feed_response
 from modhub.ui.template_helpers import PageHelpers, nav_link
 from modhub.ui.xml_responses import Redirect
 from modhub.web.request import Request
@@ -29,7 +29,6 @@ APP_FEED_TEMPLATE: Final = f"{APP_TEMPLATE}/feed"
 JSON_FEED_TEMPLATE: Final = f"{APP_FEED_TEMPLATE}.json"
 PLATFORM_BLOCK_TEMPLATE: Final = "modhub_builds:templates/block.jinja2"
 FEED_ENTRIES: Final = 50
-_FEED_TITLE: Final = "App builds"
 _VARY: Final = "Cookie, Accept-Language, User-Agent, Sec-CH-UA-Platform"
 _POWERSHELL_QUOTES = re.compile("['\u2018\u2019\u201a\u201b]")
 
@@ -116,20 +115,21 @@ def app_feed(_context: Any, request: Request) -> Response:
     """``GET /Modhub/App/feed`` and ``feed.json``: the newest builds of all systems as Atom and as JSON Feed."""
     releases = [release for of_os in build_reader(request).releases().values() for release in of_os]
     newest = sorted(releases, key=lambda release: release.id, reverse=True)[:FEED_ENTRIES]
-    entries = [_feed_entry(release) for release in newest]
-    if request.view_name == "feed.json":
-        return plain_json_feed(request, JSON_FEED_TEMPLATE, APP_TEMPLATE, _FEED_TITLE, entries)
-    return atom_feed(request, APP_FEED_TEMPLATE, APP_TEMPLATE, _FEED_TITLE, entries, twin=JSON_FEED_TEMPLATE)
+    head = FeedHead("App builds", APP_FEED_TEMPLATE, APP_TEMPLATE, JSON_FEED_TEMPLATE)
+    base = PageHelpers(request).absolute("")
+    return feed_response(request, head, [_feed_item(base, release) for release in newest])
 
 
-def _feed_entry(release: Release) -> AtomEntry:
-    return AtomEntry(
-        path=release.url,
-        page=APP_TEMPLATE,
+def _feed_item(base: str, release: Release) -> FeedItem:
+    address, at = base + release.url, iso(release.uploaded_at)
+    return FeedItem(
+        id=address,
+        url=base + APP_TEMPLATE,
         title=f"{release.label} {release.version or release.name}",
-        updated=release.uploaded_at,
-        text=f"{release.name}, {release.size} bytes, SHA-256 {release.sha256}",
-        file=AtomFile(release.content_type, release.size),
+        date_published=at,
+        date_modified=at,
+        content_text=f"{release.name}, {release.size} bytes, SHA-256 {release.sha256}",
+        attachments=[FeedAttachment(address, release.content_type, release.size)],
     )
 
 

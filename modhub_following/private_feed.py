@@ -67,8 +67,7 @@ def private_feed(_context: Any, request: Request) -> Response:
     feed_id = uuid5(NAMESPACE_URL, token).urn
     head = FeedHead(title, f"{FEED}?token={token}", FOLLOWING, f"{FEED}.json?token={token}", feed_id)
     selection = selection_of(services.follows_of(request.dbsession, account_id))
-    cards, as_json = request.find_service(IModCards), request.view_name == "feed.json"
-    return _private(cards.get_feed(request, selection, head, PAGE_SIZE, as_json=as_json))
+    return _private(request.find_service(IModCards).get_feed(request, selection, head, PAGE_SIZE))
 
 
 def _private(public: Response) -> Response:

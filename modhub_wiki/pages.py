@@ -16,12 +16,12 @@ from modhub.base.errors import found, not_found
 from modhub.base.service_registry import find_service
 from modhub.content import limits, text
 from modhub.content.markup import summarize
-from modhub.db import Databases
+from modhub.db import Databases, iso
 from modhub.plugins.declarations import SitemapEntries
 from modhub.plugins.resources import ISite
+from modhub.plugins.services import FeedHead
 from modhub.ui import sitemap
-from modhub.ui.atom import AtomEntry, atom_feed
-from modhub.ui.json_feed import plain_json_feed
+from modhub.ui.feeds import FeedAuthor, FeedItem, feed_response
 from modhub.ui.template_helpers import PageHelpers, nav_link
 from modhub.ui.xml_responses import Redirect
 from modhub.web.payload import query
@@ -78,22 +78,28 @@ NAME: Final = "wiki.atom"
 JSON_NAME: Final = "wiki.json"
 WIKI_FEED_PATH: Final = f"/Modhub/{NAME}"
 WIKI_JSON_FEED_PATH: Final = f"/Modhub/{JSON_NAME}"
-_TITLE: Final = "Changes of the wiki"
 
 
 @page(context=ISite, name=NAME, request_method="GET", permission=OPEN)
 @page(context=ISite, name=JSON_NAME, request_method="GET", permission=OPEN)
 def wiki_feed(_context: Any, request: Request) -> Response:
     """``GET /Modhub/wiki.atom``, and ``wiki.json``: the newest revisions as Atom and as JSON Feed."""
-    entries = [_feed_entry(change) for change in wiki_reader(request).recent()]
-    if request.view_name == JSON_NAME:
-        return plain_json_feed(request, WIKI_JSON_FEED_PATH, ROOT, _TITLE, entries)
-    return atom_feed(request, WIKI_FEED_PATH, ROOT, _TITLE, entries, twin=WIKI_JSON_FEED_PATH)
+    head = FeedHead("Changes of the wiki", WIKI_FEED_PATH, ROOT, WIKI_JSON_FEED_PATH)
+    base = PageHelpers(request).absolute("")
+    return feed_response(request, head, [_feed_item(base, change) for change in wiki_reader(request).recent()])
 
 
-def _feed_entry(change: Change) -> AtomEntry:
-    text = f"{change.path}, revision {change.number}"
-    return AtomEntry(change.url, change.url, change.title, change.created_at, text, author=f"key {change.author}")
+def _feed_item(base: str, change: Change) -> FeedItem:
+    address, at = base + change.url, iso(change.created_at)
+    return FeedItem(
+        id=address,
+        url=address,
+        title=change.title,
+        date_published=at,
+        date_modified=at,
+        content_text=f"{change.path}, revision {change.number}",
+        authors=[FeedAuthor(f"key {change.author}")],
+    )
 
 
 TEMPLATES: Final = "modhub_wiki:templates/"

@@ -328,10 +328,11 @@ class IModCards(Protocol):
     def get_cards(self, request: Any, mod_ids: Sequence[int]) -> Markup:
         """The cards of those of at most 100 mods that are published, in this order, for ``<div class="cards">``."""
 
-    def get_feed(
-        self, request: Any, selection: ModSelection, head: FeedHead, size: int, *, as_json: bool = False
-    ) -> Any:
-        """The Atom feed of the newest versions of the selected mods, or the same as JSON Feed: a public response."""
+    def get_feed(self, request: Any, selection: ModSelection, head: FeedHead, size: int) -> Any:
+        """The Atom feed of the newest versions of the selected mods: a public response.
+
+        The same as JSON Feed for a view whose name ends with ``.json``.
+        """
 
     def count_changed(self, watch: ChangeWatch, but_of: Any, most: int) -> Any:
         """The statement that counts, up to ``most``, the published mods that have changed since the watch's moments.

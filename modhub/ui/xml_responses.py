@@ -10,6 +10,7 @@ from modhub.web.responses import PublicResponse, public_response
 
 _PATH: Final = re.compile(r"/(?!/)[\x21-\x5b\x5d-\x7e]*")
 _HOME: Final = "/Modhub"
+_NOT_XML: Final = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class Redirect(Response):
@@ -33,7 +34,7 @@ def previous_page(request: Any) -> str:
     return path if is_own else _HOME
 
 
-def xml_response(document: str | bytes, content_type: str) -> PublicResponse:
-    """Return a public XML document."""
-    body = document.encode() if isinstance(document, str) else document
+def xml_response(document: str, content_type: str) -> PublicResponse:
+    """Return a public XML document; without what XML 1.0 does not allow."""
+    body = _NOT_XML.sub("", document.lstrip()).encode()
     return public_response(body, f"{content_type}; charset=utf-8", (("Cache-Control", "no-cache"),))

@@ -1,6 +1,5 @@
 """Advisories for everybody: by five digits for programs, which tell nothing of what they have, and on pages."""
 
-from datetime import datetime
 from typing import Annotated, Any, Final
 
 from markupsafe import Markup
@@ -19,10 +18,9 @@ from modhub.db.raw_queries import PreparedQuery, RawQueryExecutor, Row
 from modhub.plugins.declarations import SitemapEntries
 from modhub.plugins.moderation import IModeration
 from modhub.plugins.resources import IMod, IResource
-from modhub.plugins.services import IMods, ISigner
-from modhub.ui.atom import AtomEntry, atom_feed
-from modhub.ui.json_feed import plain_json_feed
-from modhub.ui.template_helpers import nav_link
+from modhub.plugins.services import FeedHead, IMods, ISigner
+from modhub.ui.feeds import FeedItem, feed_response
+from modhub.ui.template_helpers import PageHelpers, nav_link
 from modhub.web.payload import encode
 from modhub.web.request import Request
 from modhub.web.responses import public_json
@@ -205,7 +203,6 @@ KIND_LABELS: Final = {
     "illegal": N_("Illegal"),
     "other": N_("Other problem"),
 }
-_FEED_TITLE: Final = "Advisories about files"
 
 
 @page(
@@ -228,33 +225,26 @@ def advisories_page(_context: Any, request: Request) -> dict[str, Any]:
 
 
 @page(context=IAdvisoriesPage, name="feed", request_method="GET", permission=OPEN)
-def advisories_feed(_context: Any, request: Request) -> Response:
-    """``GET /Modhub/advisories/feed``: the same as Atom (RFC 4287)."""
-    entries = newest_advisory_entries(request)
-    return atom_feed(request, FEED_PATH, ADVISORIES_PATH, _FEED_TITLE, entries, twin=JSON_FEED_PATH)
-
-
 @page(context=IAdvisoriesPage, name="feed.json", request_method="GET", permission=OPEN)
-def advisories_json_feed(_context: Any, request: Request) -> Response:
-    """``GET /Modhub/advisories/feed.json``: the same as JSON Feed."""
-    return plain_json_feed(request, JSON_FEED_PATH, ADVISORIES_PATH, _FEED_TITLE, newest_advisory_entries(request))
+def advisories_feed(_context: Any, request: Request) -> Response:
+    """``GET /Modhub/advisories/feed`` and ``feed.json``: the same as Atom and as JSON Feed."""
+    head = FeedHead("Advisories about files", FEED_PATH, ADVISORIES_PATH, JSON_FEED_PATH)
+    advisories = read_newest(request.databases.raw_queries)
+    base = PageHelpers(request).absolute("")
+    return feed_response(request, head, [_feed_item(base, advisory) for advisory in advisories])
 
 
-def newest_advisory_entries(request: Request) -> list[AtomEntry]:
-    """The newest advisories as entries of a feed."""
-    return [advisory_feed_entry(advisory) for advisory in read_newest(request.databases.raw_queries)]
-
-
-def advisory_feed_entry(advisory: AdvisoryDocument) -> AtomEntry:
-    """The feed entry of an advisory; one that is withdrawn is the same entry, changed."""
-    address = f"{ADVISORIES_PATH}#file-{advisory.sha256}"
+def _feed_item(base: str, advisory: AdvisoryDocument) -> FeedItem:
+    """One that is withdrawn is the same item, changed."""
+    address, at = f"{base}{ADVISORIES_PATH}#file-{advisory.sha256}", advisory.withdrawn_at or advisory.since
     title = f"{KIND_LABELS[advisory.kind]}: {advisory.sha256}"
-    return AtomEntry(
-        path=address,
-        page=address,
+    return FeedItem(
+        id=address,
+        url=address,
         title=f"Withdrawn: {title}" if advisory.withdrawn_at else title,
-        updated=datetime.fromisoformat(advisory.withdrawn_at or advisory.since),
-        text=f"{advisory.reason} {advisory.advice}",
+        date_published=at,
+        date_modified=at,
+        content_text=f"{advisory.reason} {advisory.advice}",
     )
 
 

@@ -10,7 +10,7 @@ from modhub.base.errors import found
 from modhub.base.service_registry import find_optional_service
 from modhub.catalogue.pages.browse import list_cards, page_games, page_numbers, page_reader
 from modhub.catalogue.pages.cards import CuratedGames
-from modhub.catalogue.pages.feeds import is_json, updates_feed
+from modhub.catalogue.pages.feeds import updates_feed
 from modhub.catalogue.pages.presenter import ModPresenter
 from modhub.catalogue.pages.statements import (
     changed_among_statement,
@@ -57,12 +57,10 @@ class ModCards:
         cards = sorted(listing.cards, key=lambda card: mod_ids.index(card.mod.id))
         return list_cards(request, cards)
 
-    def get_feed(
-        self, request: Request, selection: ModSelection, head: FeedHead, size: int, *, as_json: bool = False
-    ) -> Response:
+    def get_feed(self, request: Request, selection: ModSelection, head: FeedHead, size: int) -> Response:
         """Two statements for the mods, one for the names of authors."""
         updates = page_reader(request).selected_updates(selection, ListParams(size=size))
-        return updates_feed(request, head, updates, as_json=as_json)
+        return updates_feed(request, head, updates)
 
     count_changed = staticmethod(changed_total_statement)
     list_changed = staticmethod(changed_statement)
@@ -120,4 +118,4 @@ def author_feed(context: AuthorResource, request: Request) -> Response:
     title, path = f"modhub – New and updated mods by {_profile(context).name}", author_address(context.id)
     head = FeedHead(title, f"{path}/feed", path, f"{path}/feed.json")
     size = list_params(request).size
-    return ModCards().get_feed(request, context.selection, head, size, as_json=is_json(request))
+    return ModCards().get_feed(request, context.selection, head, size)

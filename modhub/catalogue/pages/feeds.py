@@ -1,10 +1,8 @@
 """Atom feeds (RFC 4287) with their twins as JSON Feed, the OpenSearch description, and the mods in the sitemap."""
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from msgspec import Struct
 from pyramid.config import Configurator
 from pyramid.response import Response
 
@@ -30,8 +28,7 @@ from modhub.plugins.declarations import SitemapEntries
 from modhub.plugins.resources import IMod, IRoot, ISite
 from modhub.plugins.services import FeedHead, Profile
 from modhub.ui import sitemap
-from modhub.ui.atom import EPOCH
-from modhub.ui.json_feed import JsonFeedAuthor, JsonFeedItem, json_feed
+from modhub.ui.feeds import FeedAuthor, FeedItem, feed_response
 from modhub.ui.template_helpers import PageHelpers
 from modhub.ui.xml_responses import xml_response
 from modhub.web.compression import add_vary
@@ -41,40 +38,9 @@ from modhub.web.views import OPEN, page
 
 ENTRIES: Final = 20
 """Changelog entries in a mod's feed."""
-FEED_TEMPLATE: Final = "modhub.catalogue:templates/feed.jinja2"
 SEARCH_TEMPLATE: Final = "modhub.catalogue:templates/opensearch.jinja2"
 _SHORT_NAME: Final = 16
 """What OpenSearch 1.1 allows."""
-# Stored text has no control characters; these two are the other characters that XML 1.0 does not allow.
-_NOT_XML = re.compile("[\ufffe\uffff]")
-
-
-def _xml(document: str, content_type: str) -> Response:
-    return xml_response(_NOT_XML.sub("\ufffd", document.lstrip()), content_type)
-
-
-def _feed(
-    request: Request,
-    head: FeedHead,
-    items: list[JsonFeedItem],
-    deleted: Sequence[ChangeEntry] | None = None,
-    *,
-    changed: str = EPOCH,
-    as_json: bool,
-) -> Response:
-    """Return these items as Atom or as JSON Feed; ``changed``: when what they are about was changed last."""
-    if as_json:
-        extension = None if deleted is None else JsonFeedExtension([_tombstone(change) for change in deleted])
-        return json_feed(request, head.twin, head.page, head.title, items, extension=extension)
-    ui, tombstones = PageHelpers(request), [(change.key, iso(change.at)) for change in deleted or ()]
-    newest = max([changed, *(item.date_modified for item in items), *(at for _, at in tombstones)])
-    values = {"updated": newest, "items": items, "deleted": tombstones, "base": ui.absolute("")}
-    return _xml(ui.render(FEED_TEMPLATE, site_name=ui.site_name, **values, **head._asdict()), "application/atom+xml")
-
-
-def is_json(request: Request) -> bool:
-    """Whether the twin of an Atom feed is asked for."""
-    return bool(request.view_name == "feed.json")
 
 
 @page(context=ISite, name="feed", request_method="GET", permission=OPEN)
@@ -86,7 +52,7 @@ def list_feed(_context: Any, request: Request) -> Response:
     head = FeedHead(
         _list_title(request, params), f"/Modhub/feed{asked}", f"/Modhub{asked}", f"/Modhub/feed.json{asked}"
     )
-    return updates_feed(request, head, reader.updates(params), reader.deletions(), as_json=is_json(request))
+    return updates_feed(request, head, reader.updates(params), reader.deletions())
 
 
 def updates_feed(
@@ -94,25 +60,16 @@ def updates_feed(
     head: FeedHead,
     updates: list[ModUpdate],
     deleted: Sequence[ChangeEntry] | None = None,
-    *,
-    as_json: bool,
 ) -> Response:
     """Return versions of mods, newest first, as a feed; ``deleted`` is for those that have all mods."""
     base, authors = PageHelpers(request).absolute(""), find_authors(request, [card for card, _ in updates])
     items = [_update_item(base, card, authors.get(card.owner), entry) for card, entry in updates]
-    return _feed(request, head, items, deleted, as_json=as_json)
-
-
-class JsonFeedExtension(Struct):
-    """``_modhub`` of the list's feed: the tombstones, as in the change feed.
-
-    Whatever the filter: what a deleted mod was is not known any more.
-    """
-
-    deleted: list[dict[str, Any]]
+    tombstones = None if deleted is None else [_tombstone(change) for change in deleted]
+    return feed_response(request, head, items, deleted=tombstones)
 
 
 def _tombstone(change: ChangeEntry) -> dict[str, Any]:
+    """As in the change feed. Whatever the filter: what a deleted mod was is not known any more."""
     return {"serial": change.serial, "guid": change.key, "at": iso(change.at), "what": change.what}
 
 
@@ -121,9 +78,9 @@ def _list_title(request: Request, params: ListParams) -> str:
     return " – ".join([PageHelpers(request).site_name, "New and updated mods", *filter(None, parts)])
 
 
-def _update_item(base: str, card: ModPresenter, author: Profile | None, entry: FeedEntry) -> JsonFeedItem:
+def _update_item(base: str, card: ModPresenter, author: Profile | None, entry: FeedEntry) -> FeedItem:
     mod = card.mod
-    return JsonFeedItem(
+    return FeedItem(
         id=entry.id,
         url=base + mod.url,
         title=f"{mod.title} {entry.version}".rstrip(),
@@ -137,8 +94,8 @@ def _update_item(base: str, card: ModPresenter, author: Profile | None, entry: F
     )
 
 
-def _authors(author: Profile | None) -> list[JsonFeedAuthor]:
-    return [JsonFeedAuthor(author.name)] if author is not None and author.name else []
+def _authors(author: Profile | None) -> list[FeedAuthor]:
+    return [FeedAuthor(author.name)] if author is not None and author.name else []
 
 
 @page(context=IMod, name="feed", request_method="GET", permission=OPEN)
@@ -149,14 +106,12 @@ def mod_feed(context: ModResource, request: Request) -> Response:
     base, mod, author = PageHelpers(request).absolute(""), card.mod, find_authors(request, [card]).get(card.owner)
     head = FeedHead(mod.title, f"{mod.url}/feed", mod.url, f"{mod.url}/feed.json")
     items = [_note_item(base, card, author, note, at // NOTES_PER_PAGE + 1) for at, note in enumerate(notes)]
-    return _feed(request, head, items, changed=mod.updated_at, as_json=is_json(request))
+    return feed_response(request, head, items, changed=mod.updated_at)
 
 
-def _note_item(
-    base: str, card: ModPresenter, author: Profile | None, note: NoteDocument, shown_on: int
-) -> JsonFeedItem:
+def _note_item(base: str, card: ModPresenter, author: Profile | None, note: NoteDocument, shown_on: int) -> FeedItem:
     address, anchor = base + card.mod.url, f"#note-{note.id}"
-    return JsonFeedItem(
+    return FeedItem(
         id=address + anchor,
         url=address + (f"?changelog={shown_on}" if shown_on > 1 else "") + anchor,
         title=f"{card.mod.title} {note.title or ''}".rstrip(),
@@ -172,7 +127,7 @@ def search_description(_context: Any, request: Request) -> Response:
     """``GET /opensearch.xml``: the search of this site for browsers (OpenSearch 1.1)."""
     tools = PageHelpers(request)
     document = tools.render(SEARCH_TEMPLATE, base=tools.absolute(""), name=tools.site_name[:_SHORT_NAME])
-    response = _xml(document, "application/opensearchdescription+xml")
+    response = xml_response(document, "application/opensearchdescription+xml")
     add_vary(response, "Cookie, Accept-Language")
     return response
 
