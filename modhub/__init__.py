@@ -200,7 +200,6 @@ def includeme(config: Configurator) -> None:
     config.include("modhub.plugins.workers")
     config.include("modhub.audit")
     config.include("modhub.catalogue")
-    config.include("modhub.web.large_responses")
     config.include("modhub.web.public_reads")
     config.include("modhub.web.openapi")
     config.include("modhub.storage_address")

@@ -24,7 +24,7 @@ from modhub.web.downloads import file_response
 from modhub.web.large_responses import MANY_MODS, take_large_turn
 from modhub.web.payload import encode, query, read_json
 from modhub.web.request import Request
-from modhub.web.responses import composed_answer, composed_json, public_json
+from modhub.web.responses import composed_json, public_json
 from modhub.web.views import OPEN, api, page
 from modhub_sync import limits, read_service
 from modhub_sync.resources import GuidResource, IGuid, IPlan, ISnapshot, ISnapshotFile, SnapshotFileResource
@@ -90,7 +90,7 @@ def read_by_guid_view(context: GuidResource, request: Request) -> Response:
 def lookup_view(_context: Any, request: Request) -> Response:
     """``POST /api/modhub/lookup``"""
     guids = read_json(request, LookupRequest, limits.QUESTION).cleaned()
-    return composed_answer(request, lambda: read_service.lookup(request.find_service(IPublicMods), guids))
+    return found(composed_json(request, lambda: read_service.lookup(request.find_service(IPublicMods), guids)))
 
 
 @api(

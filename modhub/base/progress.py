@@ -11,8 +11,8 @@ _SECONDS_BETWEEN: Final = 0.2
 
 
 @contextmanager
-def progress_bar(label: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-    """The block calls what it gets with the number of steps it has done; ``total`` is None if nobody knows it."""
+def progress_bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
+    """The block calls what it gets with the number of steps it has done."""
     if not sys.stderr.isatty():
         yield lambda _count: None
         return
@@ -24,7 +24,7 @@ def progress_bar(label: str, total: int | None = None) -> Iterator[Callable[[int
 
 
 class _Bar:
-    def __init__(self, label: str, total: int | None) -> None:
+    def __init__(self, label: str, total: int) -> None:
         self._label = label
         self._total = total
         self._done = 0
@@ -46,8 +46,6 @@ class _Bar:
         sys.stderr.flush()
 
     def _text(self) -> str:
-        if self._total is None:
-            return f"{self._done} {self._label}"
         share = min(self._done / self._total, 1.0) if self._total else 1.0
         bar = "#" * round(share * _WIDTH)
         return f"[{bar:<{_WIDTH}}] {share:4.0%} of {self._total} {self._label}"

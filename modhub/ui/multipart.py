@@ -4,6 +4,7 @@ In our forms the small fields come before the file. :class:`UploadForm` reads th
 stream of the file for :func:`modhub.blobs.stage`.
 """
 
+import io
 from typing import Final
 
 from modhub.base.errors import invalid, too_large
@@ -11,8 +12,8 @@ from modhub.ui.forms import CSRF_FIELD, check_token
 from modhub.web.forms import MultipartReader, boundary_of, decode_field
 from modhub.web.payload import LIMIT_EXCEEDED, body_stream
 from modhub.web.request import Request
+from modhub.web.uploads import PeekedStream
 
-HEAD_BYTES: Final = 1024
 FIELD: Final = 32 * 1024
 """Bytes read of each field before the file; longer text is truncated, not rejected (C-UP-11)."""
 MAX_FIELDS: Final = 4 * FIELD
@@ -40,13 +41,10 @@ class UploadForm:
         self.fields: dict[str, str] = {} if fields is None else fields
         self._read_fields()
         check_token(request, self.fields.get(CSRF_FIELD, ""))
-        self.head = b""
-        """The first bytes of the file, for detecting its type; empty if there is no file or it is empty."""
-        self._unread = b""
         self._start_file()
 
     def _start_file(self) -> None:
-        self.head = self._unread = self._reader.read(HEAD_BYTES) if self.file_name is not None else b""
+        self._file = PeekedStream(io.BytesIO() if self.file_name is None else self._reader)
 
     def next_file(self) -> bool:
         """Move to the next file; False after the last one. Fields after a file are skipped."""
@@ -69,6 +67,11 @@ class UploadForm:
         self._reader.file_name = None
 
     @property
+    def head(self) -> bytes:
+        """The first bytes of the file, for detecting its type; empty if there is no file or it is empty."""
+        return self._file.head
+
+    @property
     def file_name(self) -> str | None:
         """The file name as sent; None if there is no file."""
         return self._reader.file_name or None
@@ -80,5 +83,4 @@ class UploadForm:
 
     def read(self, size: int, /) -> bytes:
         """Read the current file from its beginning."""
-        chunk, self._unread = self._unread[:size], self._unread[size:]
-        return chunk or self._reader.read(size)
+        return self._file.read(size)

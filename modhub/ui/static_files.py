@@ -56,12 +56,14 @@ class StaticFiles:
 
     def add(self, package: str, folder: Path) -> None:
         """Read the files directly in ``folder``."""
-        for asset, file in _read(package, folder):
-            self.by_asset[asset] = self.by_name[file.name] = file
+        for path in sorted(folder.iterdir()):
+            if path.is_file():
+                self.add_content(f"{package}:{path.name}", path.suffix, path.read_bytes())
 
     def add_content(self, asset: str, suffix: str, body: bytes) -> None:
         """Add a file that is in no folder."""
-        for name, file in _with_themes(asset, asset.replace(":", "-"), suffix, body):
+        stem = asset.replace(":", "-").removesuffix(suffix)
+        for name, file in _with_themes(asset, stem, suffix, body):
             self.by_asset[name] = self.by_name[file.name] = file
 
     def has(self, asset: str) -> bool:
@@ -72,13 +74,6 @@ class StaticFiles:
         """Return the path of ``package:file``; KeyError if there is no such file. ``theme``: ``light`` or ``dark``."""
         file = self.by_asset.get(f"{asset} {theme}") or self.by_asset[asset]
         return f"/static/{file.name}"
-
-
-def _read(package: str, folder: Path) -> Iterator[tuple[str, StaticFile]]:
-    for path in sorted(folder.iterdir()):
-        if not path.is_file():
-            continue
-        yield from _with_themes(f"{package}:{path.name}", f"{package}-{path.stem}", path.suffix, path.read_bytes())
 
 
 def _with_themes(asset: str, stem: str, suffix: str, body: bytes) -> Iterator[tuple[str, StaticFile]]:

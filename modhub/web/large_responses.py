@@ -14,7 +14,6 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO, Final
 
-from pyramid.config import Configurator
 from pyramid.response import FileIter
 
 from modhub.base.body_rules import IS_LARGE_TURN
@@ -75,6 +74,10 @@ class UnreadBodies:
                 del self._bytes[peer]
 
 
+UNREAD: Final = UnreadBodies()
+"""Those of this process."""
+
+
 class LargeBody(FileIO):
     """A temporary file without a name for one body. ``on_close`` is called once: when it was sent, or never will be."""
 
@@ -91,17 +94,17 @@ class LargeBody(FileIO):
             self._on_close()
 
 
-def write_body(request: Any, parts: Iterable[bytes], size: int, *, compressed: bool) -> tuple[FileIO, int]:
+def write_body(environ: dict[str, Any], parts: Iterable[bytes], size: int, *, compressed: bool) -> tuple[FileIO, int]:
     """Write a body of about ``size`` bytes to a file; returns it at its beginning, and its exact size.
 
     503 if that is not possible, or there is no room for it.
     """
-    unread, peer = request.find_service(UnreadBodies), peer_of_address(request.environ.get("REMOTE_ADDR") or "")
-    unread.add(peer, size)
+    peer = peer_of_address(environ.get("REMOTE_ADDR") or "")
+    UNREAD.add(peer, size)
     try:
-        file = LargeBody(lambda: unread.remove(peer, size))
+        file = LargeBody(lambda: UNREAD.remove(peer, size))
     except OSError as error:
-        unread.remove(peer, size)
+        UNREAD.remove(peer, size)
         raise _failed(error) from None
     compressor = zlib.compressobj(LEVEL, zlib.DEFLATED, _GZIP) if compressed else None
     try:
@@ -135,8 +138,3 @@ def _failed(error: OSError) -> Exception:
     message = "a response cannot be written to the temporary folder (%s)"
     log_alarm(log, message, error.strerror)
     return busy()
-
-
-def includeme(config: Configurator) -> None:
-    """Register what counts the bodies."""
-    config.add_service(UnreadBodies, UnreadBodies())

@@ -191,7 +191,7 @@ def large_as_file(request: Request, response: Response, rules: HeaderRules) -> R
     if size <= LARGE or request.method != "GET":
         return response
     try:
-        file, _ = write_body(request, body, size, compressed=False)
+        file, _ = write_body(request.environ, body, size, compressed=False)
     except ApiError as error:
         refusal = render_error(error, request)
         rules.finish(request, refusal)

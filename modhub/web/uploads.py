@@ -1,8 +1,7 @@
 """Stage the body of an upload request: the first step of every upload view."""
 
-import io
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,7 +9,6 @@ from modhub.base.errors import RunAgain, invalid
 from modhub.blobs.data_manager import stage
 from modhub.blobs.store import Blob, Readable
 from modhub.plugins.events import UploadStarted
-from modhub.plugins.moderation import IUploadInspection
 from modhub.web.payload import raw_stream
 
 SNIFF_BYTES: Final = 1024
@@ -26,51 +24,49 @@ class ReceivedUpload:
     end: bytes
 
 
-class _PrefixedStream:
-    """A stream whose first bytes have already been read."""
+class PeekedStream:
+    """A stream whose first bytes, its ``head``, are known before it is read."""
 
-    def __init__(self, head: bytes, rest: Any) -> None:
-        self._head = io.BytesIO(head)
-        self._rest = rest
+    def __init__(self, source: Readable) -> None:
+        self._source = source
+        self.head = self._unread = source.read(SNIFF_BYTES)
 
     def read(self, size: int, /) -> bytes:
-        """Return the first bytes, then the rest."""
-        return self._head.read(size) or self._rest.read(size)
+        """Read from the beginning."""
+        chunk, self._unread = self._unread[:size], self._unread[size:]
+        return chunk or self._source.read(size)
 
 
 class _SeenStream:
-    """A stream of which the inspections see all that is read."""
+    """A stream of which others see all that is read."""
 
-    def __init__(self, source: Readable, inspections: Sequence[IUploadInspection]) -> None:
+    def __init__(self, source: Readable, see: Sequence[Callable[[bytes], object]]) -> None:
         self._source = source
-        self._inspections = inspections
+        self._see = see
 
     def read(self, size: int, /) -> bytes:
-        """Read, and let the inspections see it."""
+        """Read, and let them see it."""
         chunk = self._source.read(size)
         if chunk:
-            for inspection in self._inspections:
-                inspection.see(chunk)
+            for see in self._see:
+                see(chunk)
         return chunk
 
 
 class _KeptEnd:
-    """A stream that keeps the last bytes of what is read."""
+    """The last ``size`` bytes of what it sees."""
 
-    def __init__(self, source: Readable, size: int) -> None:
-        self._source = source
+    def __init__(self, size: int) -> None:
         self._size = size
         self._length = 0
         self._chunks = deque[bytes]()
 
-    def read(self, size: int, /) -> bytes:
-        """Read, and keep it; what comes too long before the end is dropped."""
-        chunk = self._source.read(size)
+    def see(self, chunk: bytes) -> None:
+        """Keep it; what comes too long before the end is dropped."""
         self._chunks.append(chunk)
         self._length += len(chunk)
         while self._length - len(self._chunks[0]) >= self._size:
             self._length -= len(self._chunks.popleft())
-        return chunk
 
     def end(self) -> bytes:
         """Return at most ``size`` bytes."""
@@ -79,10 +75,9 @@ class _KeptEnd:
 
 def stage_with_end(request: Any, source: Readable, limit: int, size: int) -> tuple[Blob, bytes]:
     """Stage a file as :func:`stage_upload`; return its last ``size`` bytes too, which are not read again."""
-    if not size:
-        return stage_upload(request, source, limit), b""
-    kept = _KeptEnd(source, size)
-    return stage_upload(request, kept, limit), kept.end()
+    kept = _KeptEnd(size)
+    blob = stage_upload(request, _SeenStream(source, [kept.see] if size else []), limit)
+    return blob, kept.end()
 
 
 def stage_upload(request: Any, source: Readable, limit: int) -> Blob:
@@ -94,7 +89,7 @@ def stage_upload(request: Any, source: Readable, limit: int) -> Blob:
     started = UploadStarted(request)
     try:
         request.registry.notify(started)
-        watched = _SeenStream(source, started.inspections) if started.inspections else source
+        watched = _SeenStream(source, [inspection.see for inspection in started.inspections])
         blob = stage(request.tm, request.store, watched, limit)
         for inspection in started.inspections:
             inspection.finish(blob)
@@ -107,12 +102,11 @@ def stage_upload(request: Any, source: Readable, limit: int) -> Blob:
 def receive_upload(request: Any, limit: int, end: int = 0) -> ReceivedUpload:
     """Stage the request body by :func:`stage_with_end`. 413 above ``limit`` bytes, 400 if empty or a form."""
     try:
-        stream = raw_stream(request, limit)
+        stream = PeekedStream(raw_stream(request, limit))
     except RunAgain:
         _ = request.store  # Without one that is said now, not after the body (C-ERR-20).
         raise
-    head = _PrefixedStream(b"", stream).read(SNIFF_BYTES)
-    if not head:
+    if not stream.head:
         raise invalid("The body is empty. Send the file itself as the body.")
-    blob, last = stage_with_end(request, _PrefixedStream(head, stream), limit, end)
-    return ReceivedUpload(blob, head, last)
+    blob, last = stage_with_end(request, stream, limit, end)
+    return ReceivedUpload(blob, stream.head, last)

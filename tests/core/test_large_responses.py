@@ -13,7 +13,7 @@ from modhub.catalogue.reading.documents import PublicMods
 from modhub.catalogue.reading.service import CatalogueReader
 from modhub.db import now
 from modhub.plugins.services import IPublicMods
-from modhub.web.large_responses import LARGE, UNREAD_BYTES, UNREAD_BYTES_PER_PEER, UnreadBodies
+from modhub.web.large_responses import LARGE, UNREAD, UNREAD_BYTES, UNREAD_BYTES_PER_PEER, UnreadBodies
 from modhub.web.request import Request
 from modhub.web.responses import composed_json
 from modhub_testing.mods import OWNER, insert_mods, mod_address, published_mod
@@ -42,10 +42,9 @@ def ask(site, url, method="GET", **headers):
 @contextmanager
 def no_room(site):
     """The unread responses of others are all that may be."""
-    unread = site.find_service(UnreadBodies)
-    unread.add("others", UNREAD_BYTES)
+    UNREAD.add("others", UNREAD_BYTES)
     yield
-    unread.remove("others", UNREAD_BYTES)
+    UNREAD.remove("others", UNREAD_BYTES)
 
 
 def headers_of(response, *left_out):
