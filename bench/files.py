@@ -1,23 +1,24 @@
 """Uploads and downloads of 64 MB. Nothing is pinned here."""
 
-import json
+import http.client
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Final
 
 from bench import servers
-from bench.client import Client
 from bench.measuring import Row, cpu_seconds, in_turns, on_all_cores
+from modhub_testing.caller import Caller
 
 SIZE: Final = 64 * 1024 * 1024
 AT_ONCE: Final = 16
 UPLOAD_S: Final = 0.22
 """Processor seconds of one upload."""
 HANDED_OVER: Final = 0.9
-TOKEN: Final = ("Authorization: Bearer account-1",)
+TOKEN: Final = "account-1"
 PAYLOAD: Final = bytes(range(256)) * (SIZE // 256)
+RECEIVE: Final = 1 << 20
 SETTLE_SECONDS: Final = 3
 """A file that changed less than two seconds ago is hashed on every open, an older one once per process."""
 
@@ -33,31 +34,19 @@ def files(folder: Path, rounds: int) -> list[Row]:
             folder, "files", url, includes="modhub_testing.accounts", modhub__accel_redirect=servers.LOCATION
         )
         process, port = stack.enter_context(servers.pserve(folder, ini, core=None))
-        mods = [_new_mod(port) for _ in range(AT_ONCE)]
+        owner = Caller([port], TOKEN)
+        mods = [owner.new_mod("big")["id"] for _ in range(AT_ONCE)]
         used = cpu_seconds(process.pid)
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            list(pool.map(lambda mod: _call(port, "POST", f"/api/modhub/{mod}/code?version=1", 201, PAYLOAD), mods))
+            list(pool.map(lambda mod: owner.need(201, "POST", f"/api/modhub/{mod}/code?version=1", PAYLOAD), mods))
         used = (cpu_seconds(process.pid) - used) / AT_ONCE
         rows = [Row(f"upload of 64 MB, {AT_ONCE} at once, processor time", "sqlite", used, "s", at_most=UPLOAD_S)]
-        _call(port, "POST", f"/api/modhub/{mods[0]}/publish", 200)
+        owner.need(200, "POST", f"/api/modhub/{mods[0]}/publish")
         (folder / "www").mkdir()
         (folder / "www" / "file").write_bytes(PAYLOAD)
         nginx_port = stack.enter_context(servers.nginx(folder, port))
         time.sleep(SETTLE_SECONDS)
         return [*rows, _download_row(nginx_port, f"/api/modhub/{mods[0]}/download", rounds)]
-
-
-def _new_mod(port: int) -> int:
-    return int(json.loads(_call(port, "POST", "/api/modhub", 201, b'{"title":"big"}'))["id"])
-
-
-def _call(port: int, method: str, path: str, expected: int, body: bytes = b"") -> bytes:
-    client = Client(port)
-    client.send(method, path, TOKEN, body)
-    status, _, answer = client.receive(keep_body=True)
-    client.close()
-    assert status == expected, (method, path, status, answer)
-    return answer.partition(b"\r\n\r\n")[2]
 
 
 def _download_row(port: int, path: str, rounds: int) -> Row:
@@ -73,10 +62,13 @@ def _download_row(port: int, path: str, rounds: int) -> Row:
 
 
 def _download(port: int, path: str) -> float:
-    client = Client(port)
-    started = time.perf_counter()
-    status, length, _ = client.get(path)
-    seconds = time.perf_counter() - started
-    client.close()
-    assert (status, length) == (200, SIZE), (path, status, length)
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+        connection.connect()
+        buffer, length, started = bytearray(RECEIVE), 0, time.perf_counter()
+        connection.request("GET", path)
+        response = connection.getresponse()
+        while count := response.readinto(buffer):
+            length += count
+        seconds = time.perf_counter() - started
+    assert (response.status, length) == (200, SIZE), (path, response.status, length)
     return seconds

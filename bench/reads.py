@@ -3,7 +3,6 @@
 The servers share one core and the client has another.
 """
 
-import re
 import statistics
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -11,9 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench import servers
-from bench.client import Client
 from bench.load import load
 from bench.measuring import Row, cpu_seconds
+from modhub_testing.caller import Caller
 
 MOD: Final = 2000
 WARM_SECONDS: Final = 0.3
@@ -59,18 +58,12 @@ def beside_constant(folder: Path, database: str, url: str, rounds: int, seconds:
 
 def _cases(port: int) -> dict[str, tuple[bytes, dict[str, Any]]]:
     """(the body that the constant view sends, the request) of each case."""
-    client = Client(port)
-    _, _, listed = client.get("/api/modhub", keep_body=True)
-    _, _, single = client.get(f"/api/modhub/{MOD}", keep_body=True)
-    client.close()
-    head, _, body = listed.partition(b"\r\n\r\n")
-    etag = re.search(rb"(?im)^etag: (\S+)", head)
-    assert etag is not None
+    listed, single = (Caller([port]).ask("GET", path) for path in ("/api/modhub", f"/api/modhub/{MOD}"))
     request: dict[str, Any] = {"path": "/api/modhub", "connections": 16}
     return {
-        "list": (body, request),
-        "single mod": (single.partition(b"\r\n\r\n")[2], {**request, "path": f"/api/modhub/{MOD}"}),
-        "304": (body, {**request, "headers": (f"If-None-Match: {etag[1].decode()}",), "status": 304}),
+        "list": (listed.body, request),
+        "single mod": (single.body, {**request, "path": f"/api/modhub/{MOD}"}),
+        "304": (listed.body, {**request, "headers": (f"If-None-Match: {listed.headers['ETag']}",), "status": 304}),
     }
 
 

@@ -21,6 +21,7 @@ from modhub.admin import migrate
 from modhub.base.service_registry import find_service
 from modhub.db import Databases
 from modhub.plugins.declarations import Declarations
+from modhub_testing.service import free_port, script
 
 ROOT: Final = Path(__file__).parents[1]
 SHIPPED: Final = (ROOT / "production.ini").read_text("utf-8")
@@ -62,12 +63,6 @@ http {{ access_log off; sendfile on; tcp_nopush on; default_type application/oct
 """
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @contextmanager
 def running(command: list[str], port: int, log: Path) -> Iterator["subprocess.Popen[bytes]"]:
     """Run a process that listens on ``port``; end it afterwards."""
@@ -98,7 +93,6 @@ def write_ini(
     url: str,
     *,
     includes: str = FEATURES,
-    logged: bool = True,
     threads: int = 4,
     **settings: str,
 ) -> Path:
@@ -106,7 +100,7 @@ def write_ini(
     extra = "\n".join(f"{key.replace('__', '.')} = {value}" for key, value in settings.items())
     text = INI.format(folder=folder, url=url, includes=includes, threads=threads, settings=extra)
     ini = folder / f"{name}.ini"
-    ini.write_text(text + (SHIPPED[SHIPPED.index("[loggers]") :] if logged else ""))
+    ini.write_text(text + SHIPPED[SHIPPED.index("[loggers]") :])
     return ini
 
 
@@ -130,7 +124,7 @@ def prepare_and_seed(folder: Path, url: str, mods: int = 0, includes: str = FEAT
 def pserve(folder: Path, ini: Path, core: int | None = SERVERS) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
     """(a process of this ini, its port); on one core, or on any."""
     port = free_port()
-    command = [str(Path(sys.executable).parent / "pserve"), str(ini), f"port={port}"]
+    command = [str(script("pserve")), str(ini), f"port={port}"]
     command = command if core is None else pinned(command, core)
     with running(command, port, folder / f"{ini.stem}-{port}.log") as process:
         yield process, port

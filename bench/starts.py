@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from bench import servers
-from bench.client import Client
 from bench.measuring import Row, megabytes, on_all_cores
+from modhub_testing.caller import Caller
 
 START_S: Final = 2
 IDLE_MB: Final = 135
@@ -21,7 +21,7 @@ def starts(folder: Path, url: str, times: int) -> list[Row]:
         for _ in range(times + 1):
             began = time.perf_counter()
             with servers.pserve(folder, ini, core=None) as (process, port):
-                Client(port).get("/api/modhub")
+                Caller([port]).ask("GET", "/api/modhub")
                 seconds.append(time.perf_counter() - began)
                 memory.append(megabytes(process.pid))
     # The first one reads the files from the disk.
