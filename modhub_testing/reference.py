@@ -1,11 +1,10 @@
-"""Which calls an application serves, and which of them the reference at ``/Modhub/doc`` names.
+"""Which calls an application serves.
 
 Nothing here depends on a feature: calls are found by walking the resource tree and the registered views.
 """
 
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 from zope.interface.interfaces import IInterface
@@ -13,34 +12,14 @@ from zope.interface.interfaces import IInterface
 from modhub.base.service_registry import find_service
 from modhub.plugins.declarations import Declarations
 from modhub.web.request import Request, is_api_path
-from modhub.web.traversal import ANY, Resource, root_factory
+from modhub.web.served_operations import Place, find_places
+from modhub.web.traversal import Resource, root_factory
 from modhub_testing import Site
 
 Call = tuple[str, str]
 """A method and a path in which ``{}`` stands for a variable segment."""
 
 _VARIABLE = re.compile(r"\{[^}]*\}")
-_NAMED = re.compile(r"(?P<methods>[A-Z]+(?:, [A-Z]+)*) (?P<address>/\S*)")
-
-
-def _places(site: Site) -> Iterator[tuple[str, Resource]]:
-    """Yield the path and resource of every node of the tree, with ``{}`` for variable segments."""
-    request = Request.blank("/")
-    request.registry = site.registry
-    waiting: list[tuple[str, Resource]] = [("", root_factory(request))]
-    while waiting:
-        path, resource = waiting.pop()
-        yield path, resource
-        for name, make in resource.children.items():
-            if name == ANY:
-                continue
-            with suppress(KeyError):  # only there for some callers
-                waiting.append((f"{path}/{name}", make(resource, name)))
-        try:
-            member = resource.get_member("1")
-        except KeyError:
-            continue
-        waiting.append((f"{path}/{{}}", member))
 
 
 def methods_of(view: Any) -> set[str]:
@@ -54,12 +33,15 @@ def served_views(site: Site) -> Iterator[tuple[str, Resource, Any]]:
     entries = site.config.introspector.get_category("views") or ()
     views = [entry["introspectable"] for entry in entries if not entry["introspectable"]["exception_only"]]
     views = [view for view in views if IInterface.providedBy(view["context"])]
-    for path, resource in _places(site):
+    request = Request.blank("/")
+    request.registry = site.registry
+    for place in find_places(Place("", root_factory(request))):
+        path = _VARIABLE.sub("{}", place.path)
         for view in views:
             address = f"{path}/{view['name']}" if view["name"] else path
             same_side = view.get("is_api") == is_api_path(address)
-            if same_side and view["context"].providedBy(resource):
-                yield address or "/", resource, view
+            if same_side and view["context"].providedBy(place.resource):
+                yield address or "/", place.resource, view
 
 
 def calls(site: Site) -> set[Call]:
@@ -75,15 +57,4 @@ def for_programs(site: Site, served: set[Call]) -> set[Call]:
         for method, path in served
         if is_api_path(path)
         or (method == "GET" and any(pattern.fullmatch(path.replace("{}", "1")) for pattern in read))
-    }
-
-
-def described(page: Any) -> set[Call]:
-    """Return the calls that the parsed page names outside of clauses: one or more methods, and the address."""
-    named = (_NAMED.fullmatch(code.text) for code in page.select(".reference code") if not code.find_parent("details"))
-    return {
-        (method, _VARIABLE.sub("{}", match["address"]))
-        for match in named
-        if match
-        for method in match["methods"].split(", ")
     }

@@ -20,7 +20,10 @@ _UNDESCRIBED_METHODS: Final = {"HEAD", "OPTIONS"}
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An address with ``{name}`` for each variable segment, its resource, and its variable segments."""
+    """An address with ``{name}`` for each variable segment, its resource, and its variable segments.
+
+    A segment that only pages have is ``{}``: nothing describes it.
+    """
 
     path: str
     resource: Resource
@@ -60,9 +63,9 @@ def find_places(place: Place) -> Iterator[Place]:
         member = resource.get_member(_ANY_NAME)
     except KeyError:
         return
-    segment = member.segment
-    if segment is not None:
-        yield from find_places(Place(f"{place.path}/{{{segment.name}}}", member, (*place.segments, segment)))
+    segments = () if member.segment is None else (member.segment,)
+    name = "".join(segment.name for segment in segments)
+    yield from find_places(Place(f"{place.path}/{{{name}}}", member, (*place.segments, *segments)))
 
 
 def find_operations(request: Request) -> list[ServedOperation]:
