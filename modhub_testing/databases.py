@@ -9,8 +9,11 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import psycopg
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
 from psycopg import sql
 from sqlalchemy import make_url
 
@@ -18,11 +21,13 @@ import modhub
 from modhub.admin import migrate
 from modhub.admin.timelines import watch_timelines
 from modhub.base.service_registry import find_service
-from modhub.db import Databases
+from modhub.db import Base, Databases
 from modhub.plugins.declarations import Declarations, Migrations
 from modhub_testing.postgres import PostgresServer
 
 TEST_SECRET = "a secret of the tests, of more than 32 characters"  # noqa: S105 - it guards nothing
+UNMAPPED = "fts_"
+"""Prefix of tables and indexes that exist on one kind of database only; no model describes them."""
 LOCK_TRIES = 1200
 LOCK_PAUSE = 0.05
 
@@ -96,6 +101,20 @@ def _migrations(includes: str) -> list[Migrations]:
     settings = {"sqlalchemy.url": "sqlite:////nowhere/modhub.sqlite", "modhub.secret": TEST_SECRET}
     config = modhub.configure({**settings, "pyramid.includes": includes}, makes_store=False)
     return find_service(config.registry, Declarations).migrations
+
+
+def schema_differences(databases: Databases, package: Migrations) -> list[Any]:
+    """What alembic would still change for ``package``; empty if models and migrations agree."""
+
+    def include(db_object: Any, name: str | None, kind: str, _reflected: bool, _compare_to: Any) -> bool:
+        owner = name if kind == "table" else getattr(getattr(db_object, "table", None), "name", "")
+        return (owner or "").startswith(package.table_prefix) and not (name or "").startswith(UNMAPPED)
+
+    options = {"version_table": package.version_table, "include_object": include, "compare_type": True}
+    with databases.readonly_engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts=options)
+        differences: list[Any] = compare_metadata(context, Base.metadata)
+        return differences
 
 
 @contextlib.contextmanager

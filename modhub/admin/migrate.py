@@ -14,7 +14,7 @@ from sqlalchemy import Connection, column, inspect, select, table, text
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from modhub.base.settings import StartRefused
-from modhub.db import Base, Databases, database_errors, is_transient, session_limits
+from modhub.db import Databases, database_errors, is_transient, session_limits
 from modhub.plugins.declarations import Migrations
 
 log = logging.getLogger(__name__)
@@ -22,8 +22,6 @@ Found = TypeVar("Found")
 ENV_FOLDER = Path(__file__).parents[1] / "migrations"
 ADVISORY_LOCK = 0x6D6F6468
 _BEHIND_POOLER = "which takes the limits of time away: name the server's own address in sqlalchemy.url"
-UNMAPPED = "fts_"
-"""Prefix of tables and indexes that exist on one kind of database only; no model describes them."""
 
 
 def _alembic() -> Any:
@@ -170,17 +168,3 @@ def refuse_when_behind(databases: Databases, packages: Iterable[Migrations], ini
     """Stop the start if the schema is older than this code, or newer."""
     if behind := packages_behind(databases, packages):
         raise StartRefused(f"the database is behind ({', '.join(behind)}); run: modhub-admin -c {ini} migrate")
-
-
-def schema_differences(databases: Databases, package: Migrations) -> list[Any]:
-    """What autogeneration would still change for ``package``; empty if models and migrations agree."""
-
-    def include(db_object: Any, name: str | None, kind: str, _reflected: bool, _compare_to: Any) -> bool:
-        owner = name if kind == "table" else getattr(getattr(db_object, "table", None), "name", "")
-        return (owner or "").startswith(package.table_prefix) and not (name or "").startswith(UNMAPPED)
-
-    options = {"version_table": package.version_table, "include_object": include, "compare_type": True}
-    with databases.readonly_engine.connect() as connection:
-        context = _alembic().runtime.migration.MigrationContext.configure(connection, opts=options)
-        differences: list[Any] = _alembic().autogenerate.compare_metadata(context, Base.metadata)
-        return differences

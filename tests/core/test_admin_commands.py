@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import MetaData, select
 
-from modhub.admin.migrate import UNMAPPED
 from modhub.admin.program import build_admin_parser
 from modhub.audit.models import AuditEntry
 from modhub_testing import stored_files
+from modhub_testing.databases import UNMAPPED
 
 ROOT = Path(__file__).parents[2]
 READING = {

@@ -28,6 +28,7 @@ from modhub.plugins.declarations import Migrations
 from modhub_downloads.models import DaySalt
 from modhub_downloads.worker import DownloadWriter
 from modhub_testing import TEST_ACCOUNTS, TEST_SECRET, stored_files
+from modhub_testing.databases import schema_differences
 from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
 from modhub_testing.postgres import PORT
 
@@ -478,7 +479,7 @@ def test_every_row_moves_from_sqlite_to_postgresql(start, new_url):
     packages = site.declarations.migrations
     assert copy_rows(site.databases, target, packages) > 3 * 25
     assert rows_of(target) == rows_of(site.databases)
-    assert [migrate.schema_differences(target, package) for package in packages] == [[]] * len(packages)
+    assert [schema_differences(target, package) for package in packages] == [[]] * len(packages)
     with target.write_session.begin() as session:
         assert session.scalar(text("SELECT nextval(pg_get_serial_sequence('core_mod', 'id'))")) == 3 + ID_GAP + 1
     target.dispose()

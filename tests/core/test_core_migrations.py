@@ -17,6 +17,7 @@ from modhub.base.settings import StartRefused
 from modhub.db import Base, Databases
 from modhub.plugins.declarations import Declarations, Migrations
 from modhub_testing import TEST_SECRET
+from modhub_testing.databases import schema_differences
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
@@ -50,7 +51,7 @@ def configured(empty):
 def test_models_and_migrations_agree(configured):
     assert migrate.upgrade(configured.databases, configured.migrations) == ["modhub"]
     for package in configured.migrations:
-        assert migrate.schema_differences(configured.databases, package) == []
+        assert schema_differences(configured.databases, package) == []
     migrate.refuse_when_behind(configured.databases, configured.migrations)
     assert migrate.upgrade(configured.databases, configured.migrations) == []
 

@@ -8,11 +8,11 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select, text, update
 
-from modhub.admin import migrate
 from modhub.admin.program import Admin
 from modhub.base.body_rules import BodyRules
 from modhub.db import now
 from modhub.plugins.events import AccountDeleted
+from modhub_testing.databases import schema_differences
 from modhub_testing.mods import hide_mod, mod_address, new_mod, published_mod
 from modhub_testing.pages import form_at, new_visitor
 from modhub_testing.workers import run_worker
@@ -37,7 +37,7 @@ def test_its_own_test_passes(guide_feature, start):
 def test_its_migration_makes_its_tables(guide_feature, start):
     site = start(INCLUDES)
     (package,) = (package for package in site.declarations.migrations if package.package == PACKAGE)
-    assert migrate.schema_differences(site.databases, package) == []
+    assert schema_differences(site.databases, package) == []
 
 
 def test_what_it_declares(guide_feature, start):

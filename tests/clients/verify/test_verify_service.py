@@ -2,7 +2,6 @@
 
 import pytest
 
-from modhub.admin import migrate
 from modhub.admin.program import run_command
 from modhub_client.verify import owner
 from modhub_client.verify.parts import CHECKS, find_features
@@ -10,6 +9,7 @@ from modhub_client.verify.report import CheckState
 from modhub_client.verify.run import RunCredentials
 from modhub_client.verify.service import VerifiedService
 from modhub_testing.broken_service import Fault, receives_body, when
+from modhub_testing.databases import schema_differences
 
 from .conftest import APP, BOTH, BY_KEY, BY_TRACES, FEATURES, WIKI, verified_service
 
@@ -102,7 +102,7 @@ def test_a_vote_is_put_back_or_told(verified, monkeypatch):
 def test_models_and_migrations_of_every_feature_agree(start):
     site = start(FEATURES)
     for package in site.declarations.migrations:
-        assert migrate.schema_differences(site.databases, package) == [], package.package
+        assert schema_differences(site.databases, package) == [], package.package
 
 
 def test_features_are_those_of_the_description(verified):
