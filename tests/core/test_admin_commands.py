@@ -235,6 +235,7 @@ def test_wrong_words_are_usage_errors(everything, run):
         ["audit", "list", "--since", "soon"],
         ["key", "new", "two words"],
         ["key", "new", ""],
+        ["sweep", "--older-than=-1"],
     ):
         with pytest.raises(SystemExit) as ended:
             run(*words)

@@ -101,20 +101,13 @@ def test_only_what_is_committed_is_logged(site, caplog):
         record(session, "rolled back", "mod", 2)
         session.rollback()
         record(session, "committed", "mod", 3)
-        with suppress(KeyError), session.begin_nested():
-            record(session, "rolled back", "mod", 4)
-            session.flush()
-            raise KeyError
         with session.begin_nested():
-            record(session, "committed", "mod", 5)
+            record(session, "committed", "mod", 4)
         session.flush()
         assert not caplog.messages
         session.commit()
         session.commit()
-    assert [json.loads(line) for line in caplog.messages] == [
-        {"event": "committed", "mod": 3},
-        {"event": "committed", "mod": 5},
-    ]
+    assert [json.loads(line) for line in caplog.messages] == [{"event": "committed", "mod": mod} for mod in (3, 4)]
 
 
 def test_deeds_of_keys_and_operators_are_recorded(start, monkeypatch):

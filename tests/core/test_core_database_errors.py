@@ -13,7 +13,6 @@ from modhub.base.settings import StartRefused
 from modhub.db import Databases, database_errors
 from modhub.plugins.declarations import Declarations
 from modhub_testing import TEST_SECRET
-from modhub_testing.service import free_port
 
 PASSWORD = "hunter2"
 
@@ -32,13 +31,6 @@ def start_error(url):
     assert "\n" not in sentence
     assert PASSWORD not in sentence
     return sentence
-
-
-def test_a_server_that_is_down():
-    port = free_port()
-    sentence = start_error(f"postgresql+psycopg://mods:{PASSWORD}@127.0.0.1:{port}/modhub")
-    where = f"host 127.0.0.1, port {port}, database modhub, user mods"
-    assert sentence == f"the database cannot be reached ({where}): Connection refused."
 
 
 def test_a_missing_file_and_one_that_is_not_a_database(tmp_path):

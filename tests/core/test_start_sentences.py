@@ -18,7 +18,7 @@ POSTGRES = "postgresql+psycopg://modhub@{}"
 DEVELOPMENT = "development-only-secret-never-for-production"
 FEATURE = "modhub_bookmarks"
 MISTAKES = {
-    "PostgreSQL is down": {"sqlalchemy.url": POSTGRES.format("127.0.0.1:1/modhub")},
+    "PostgreSQL is down": {"sqlalchemy.url": "postgresql+psycopg://modhub:hunter2@127.0.0.1:1/modhub"},
     "its socket is missing": {"sqlalchemy.url": POSTGRES.format("/modhub?host=/nonexistent")},
     "its host is unknown": {"sqlalchemy.url": POSTGRES.format("database.invalid/modhub")},
     "the folder of SQLite's file is missing": {"sqlalchemy.url": "sqlite:////nonexistent/modhub.sqlite"},
