@@ -1,10 +1,26 @@
-"""The clocks of several machines, which differ."""
+"""Clocks that a test moves, and those of several machines, which differ."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 from unittest.mock import patch
+
+
+class Clock:
+    """A clock that moves only when told to, in the place of ``monotonic`` of a module."""
+
+    def __init__(self, monkeypatch: Any, module: Any) -> None:
+        self.now = 1000.0
+        monkeypatch.setattr(module, "monotonic", self)
+
+    def __call__(self) -> float:
+        """The time."""
+        return self.now
+
+    def forward(self, seconds: float) -> None:
+        """Advance by ``seconds``."""
+        self.now += seconds
 
 
 class _Ahead(datetime):

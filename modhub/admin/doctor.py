@@ -93,7 +93,7 @@ def find_database_problems(admin: Any) -> Iterator[str]:
     migrate.refuse_when_behind(databases, admin.declarations.migrations, admin.ini)
     try:
         with databases.write_session.begin() as session:
-            observations.record_written(session, "doctor")
+            observations.record_written(session)
     except Exception as error:  # noqa: BLE001 - a driver may raise anything
         reason = database_errors.driver_reason(error, databases.write_engine.url)
         yield f"the database cannot be written ({reason}): check its disk and the rights of its user"

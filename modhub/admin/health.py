@@ -25,8 +25,6 @@ from modhub.web.views import OPEN, page
 
 log = logging.getLogger(__name__)
 UNREACHABLE: Final = "unreachable"
-WRITTEN: Final = "database written"
-"""The observation that `check_database` records."""
 CACHE_SECONDS: Final = 2.0
 CHECK_TIMEOUT_SECONDS: Final = 5.0
 NOT_READY_SECONDS: Final = 5
@@ -124,7 +122,7 @@ def free_bytes_now(registry: Any) -> dict[str, int]:
 def check_database(registry: Any, _session: Any) -> tuple[()]:
     """Commit a row: a database that is full, read-only or locked can still be read."""
     with find_service(registry, Databases).write_session.begin() as session:
-        observations.record_written(session, WRITTEN)
+        observations.record_written(session)
     return ()
 
 

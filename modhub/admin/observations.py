@@ -16,6 +16,8 @@ from modhub.db.bulk import upsert
 
 BACKUP_VERIFIED: Final = "backup verified"
 """``backup --verify`` has found a backup whole."""
+WRITTEN: Final = "database written"
+"""Somebody has looked whether the database can be written."""
 _FILE: Final = text("SELECT file FROM pragma_database_list WHERE name = 'main'")
 _SMALL_MEMORY: Final = text("SET LOCAL work_mem = '64kB'")
 _NEED_ROOM: Final = text(
@@ -42,12 +44,12 @@ def record_observation(session: Session, name: str, note: str = "") -> None:
     session.execute(insert.on_conflict_do_update(index_elements=[Observation.name], set_=values))
 
 
-def record_written(session: Session, name: str) -> None:
-    """Note ``name`` only if there is room for more.
+def record_written(session: Session) -> None:
+    """Note that the database can be written, only if there is room for more.
 
     On a full disk PostgreSQL still replaces a row in its page, and both write the logs that they have reserved.
     """
-    record_observation(session, name)
+    record_observation(session, WRITTEN)
     if session.get_bind().dialect.name == "postgresql":
         session.execute(_SMALL_MEMORY)
         session.execute(_NEED_ROOM)

@@ -36,13 +36,12 @@ def is_settled(stamp: Stamp) -> bool:
 
 
 class ChecksumCache:
-    """LRU cache of verified files and their stamps, with at most ``max_entries`` entries.
+    """LRU cache of verified files and their stamps, with at most `MAX_CHECKSUMS` entries.
 
     A stamp is whatever changes with the file: a :class:`Stamp`, or an object store's ``ETag``.
     """
 
-    def __init__(self, max_entries: int) -> None:
-        self._max_entries = max_entries
+    def __init__(self) -> None:
         self._stamps: OrderedDict[tuple[str, str], Hashable] = OrderedDict()
         self._lock = Lock()
 
@@ -58,5 +57,5 @@ class ChecksumCache:
         """Record a verified file. A stamp with times must be settled."""
         with self._lock:
             self._stamps[key, sha256] = stamp
-            while len(self._stamps) > self._max_entries:
+            while len(self._stamps) > MAX_CHECKSUMS:
                 self._stamps.popitem(last=False)

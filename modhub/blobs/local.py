@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 from modhub.base.errors import ApiError, storage_refused, too_large
 from modhub.base.repeated_lines import log_alarm, log_sometimes
-from modhub.blobs.checksum_cache import MAX_CHECKSUMS, ChecksumCache, is_settled, stamp_of
+from modhub.blobs.checksum_cache import ChecksumCache, is_settled, stamp_of
 from modhub.blobs.disk_errors import access_errors, describe_damage, error_message, unreadable, write_errors
 from modhub.blobs.store import COPY_BYTES, Blob, Readable, is_key, new_key
 
@@ -37,13 +37,11 @@ class LocalStore:
     (T-F10); every other open costs one ``fstat``.
     """
 
-    def __init__(
-        self, root: Path, *, cache_size: int = MAX_CHECKSUMS, make: bool = True, proxy_location: str = ""
-    ) -> None:
+    def __init__(self, root: Path, *, make: bool = True, proxy_location: str = "") -> None:
         self._root = root
         self._proxy_location = proxy_location
         self._staging = root / _STAGING
-        self._checksums = ChecksumCache(cache_size)
+        self._checksums = ChecksumCache()
         if make:
             self._create_folders()
 

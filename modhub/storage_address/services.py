@@ -1,7 +1,6 @@
 """What the storage machine has reported, and how that is stored."""
 
-import time
-from collections.abc import Callable
+from time import monotonic
 from typing import Final
 
 from sqlalchemy import or_, select, update
@@ -22,14 +21,13 @@ _ADDRESS: Final = PreparedQuery(select(StoredAddress.base_url).where(THE_ROW))
 class CurrentAddress:
     """The address in the database, read at most every :data:`STALE_SECONDS`; one for each store that follows it."""
 
-    def __init__(self, queries: RawQueryExecutor, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, queries: RawQueryExecutor) -> None:
         self._queries = queries
-        self._clock = clock
         self._cached: tuple[float, str | None] | None = None
 
     def current(self) -> str | None:
         """``https://host[:port]``, None before the first report. Database errors propagate."""
-        read_at = self._clock()
+        read_at = monotonic()
         cached = self._cached
         if cached is None or read_at - cached[0] >= STALE_SECONDS:
             rows = self._queries.rows(_ADDRESS)

@@ -270,7 +270,8 @@ def test_a_file_that_cannot_be_read_is_closed(store, root, monkeypatch):
 
 
 def test_what_is_remembered_is_bounded(root, monkeypatch):
-    store = LocalStore(root, cache_size=2)
+    monkeypatch.setattr(checksum_cache, "MAX_CHECKSUMS", 2)
+    store = LocalStore(root)
     blobs = [published(store) for _ in range(3)]
     later(monkeypatch)
     hashed = counted(monkeypatch)

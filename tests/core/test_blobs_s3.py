@@ -17,6 +17,7 @@ from modhub.blobs.s3.connection import FAILURES, REST_SECONDS, Bucket, CircuitBr
 from modhub.blobs.s3.files import CopySpace
 from modhub.blobs.s3.pieces import PIECE_BYTES, UploadPieces
 from modhub.blobs.store import StoreTrouble
+from modhub_testing.clocks import Clock
 
 NAME = "modhub.blobs.s3.open_s3_store"
 KEYS = {"modhub.storage.access_key": Secret("key"), "modhub.storage.secret_key": Secret("hunter2")}
@@ -70,28 +71,19 @@ def test_the_module_of_a_factory_is_imported_where_its_scheme_is_used(monkeypatc
         open_store("s3://bucket")
 
 
-class Clock:
-    def __init__(self):
-        self.now = 100.0
-
-    def __call__(self):
-        return self.now
-
-
-def test_a_breaker_refuses_for_a_while_then_lets_one_try():
+def test_a_breaker_refuses_for_a_while_then_lets_one_try(monkeypatch):
     # T-F5
-    clock = Clock()
-    breaker = CircuitBreaker(clock)
+    clock, breaker = Clock(monkeypatch, connection), CircuitBreaker()
     for _ in range(FAILURES):
         breaker.check()
         breaker.failed()
     with pytest.raises(StoreTrouble):
         breaker.check()
-    clock.now += REST_SECONDS
+    clock.forward(REST_SECONDS)
     breaker.check()
     with pytest.raises(StoreTrouble):
         breaker.check()
-    clock.now += REST_SECONDS
+    clock.forward(REST_SECONDS)
     breaker.check()
     breaker.succeeded()
     breaker.check()
@@ -149,8 +141,9 @@ def test_an_upload_that_no_etag_proves_is_read_back(kept, caplog):
     assert S3Store(true).stage(io.BytesIO(b"content"), 100).size == 7
 
 
-def test_copies_for_readers_are_bounded_together():
-    space = CopySpace(most=100)
+def test_copies_for_readers_are_bounded_together(monkeypatch):
+    monkeypatch.setattr(files, "COPIES_BYTES", 100)
+    space = CopySpace()
     first, second = space.new_file(60), space.new_file(40)
     with pytest.raises(StoreTrouble, match="too many bytes"):
         space.new_file(1)
@@ -206,7 +199,8 @@ def test_a_temporary_folder_that_cannot_be_used_is_the_stores_trouble(monkeypatc
     def full(**_):
         raise OSError(28, "No space left on device")
 
-    space = CopySpace(most=10)
+    monkeypatch.setattr(files, "COPIES_BYTES", 10)
+    space = CopySpace()
     monkeypatch.setattr("tempfile.TemporaryFile", full)
     for _ in range(2):
         with pytest.raises(StoreTrouble, match="No space left"):

@@ -11,8 +11,9 @@ import pytest
 from sqlalchemy import event
 
 from modhub.admin import health
-from modhub.admin.observations import record_observation
+from modhub.admin.observations import WRITTEN, record_observation
 from modhub.plugins.declarations import DeclaredCheck
+from modhub_testing.clocks import Clock
 from modhub_testing.databases import locked_database
 from modhub_testing.mods import OWNER, mod_address, published_mod
 
@@ -25,24 +26,9 @@ def site(start):
     return start(fresh=True)
 
 
-class Clock:
-    """A clock that moves only when told to."""
-
-    def __init__(self):
-        self.now = 1000.0
-
-    def __call__(self):
-        return self.now
-
-    def forward(self, seconds):
-        self.now += seconds
-
-
 @pytest.fixture
 def clock(monkeypatch):
-    made = Clock()
-    monkeypatch.setattr(health, "monotonic", made)
-    return made
+    return Clock(monkeypatch, health)
 
 
 class Part:
@@ -214,7 +200,7 @@ def test_a_lock_that_lasts_is_503_and_a_short_one_is_waited_for(start, clock):
     url = str(site.registry.settings["sqlalchemy.url"])
     # Another process checks at the same moment.
     with site.databases.write_session.begin() as session:
-        record_observation(session, health.WRITTEN)
+        record_observation(session, WRITTEN)
     with locked_database(url):
         assert site.get("/readyz", status=503).json["database"] == "unreachable"
         clock.forward(health.CACHE_SECONDS)

@@ -1,12 +1,15 @@
 """The address of the storage machine: who may report it, valid origins, who is notified."""
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import pytest
 
 from modhub.content.origins import parse_origin
+from modhub.storage_address import services
 from modhub.storage_address.services import STALE_SECONDS, CurrentAddress
 from modhub_testing import stored_files
+from modhub_testing.clocks import Clock
 from modhub_testing.mods import mod_address, published_mod, upload_asset
 
 ADDRESS = "/api/modhub/storage/address"
@@ -178,35 +181,20 @@ def test_of_equal_reports_at_once_one_has_changed_it(storage):
         assert stored(storage) == origin
 
 
-def test_another_process_follows_within_five_seconds(storage, start):
+def test_another_process_follows_within_five_seconds(storage, start, monkeypatch):
     # C-ADDR-5
     other = start("", url=str(storage.registry.settings["sqlalchemy.url"]))
-    clock = [100.0]
-    theirs = CurrentAddress(other.databases.raw_queries, lambda: clock[0])
-    assert theirs.current() is None
-    send(storage)
-    clock[0] += STALE_SECONDS - 0.01
-    assert theirs.current() is None
-    clock[0] += 0.01
-    assert theirs.current() == HOST
+    clock, theirs = Clock(monkeypatch, services), CurrentAddress(other.databases.raw_queries)
+    addresses = [None, HOST, f"{HOST}:8443"]
+    for before, address in pairwise(addresses):
+        assert theirs.current() == before
+        send(storage, address)
+        # The database is not asked each time.
+        clock.forward(STALE_SECONDS - 0.01)
+        assert theirs.current() == before
+        clock.forward(0.01)
+        assert theirs.current() == address
     assert STALE_SECONDS < 5
-
-
-@pytest.mark.postgres
-def test_the_database_is_not_asked_each_time(storage):
-    clock = [100.0]
-    times = []
-
-    class Counting:
-        def rows(self, statement):
-            times.append(clock[0])
-            return storage.databases.raw_queries.rows(statement)
-
-    mine = CurrentAddress(Counting(), lambda: clock[0])
-    for moment in (100.0, 100.5, 101.9, 102.0, 103.0, 104.5):
-        clock[0] = moment
-        mine.current()
-    assert times == [100.0, 102.0, 104.5]
 
 
 def test_a_report_asks_nobody_and_leaves_local_files_alone(start, monkeypatch):

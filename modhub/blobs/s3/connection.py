@@ -58,8 +58,7 @@ class ObjectChanged(StoreTrouble):
 class CircuitBreaker:
     """Counts failed calls to one endpoint."""
 
-    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
         self._failures = 0
         self._resting_until = 0.0
         self._lock = Lock()
@@ -69,7 +68,7 @@ class CircuitBreaker:
         with self._lock:
             if self._failures < FAILURES:
                 return
-            now = self._clock()
+            now = monotonic()
             if now < self._resting_until:
                 raise StoreTrouble("it did not answer a moment ago")
             # If this call never reports its result, the next one may try after the same time.
@@ -79,7 +78,7 @@ class CircuitBreaker:
         """Count a call without a response, or with a 5xx."""
         with self._lock:
             self._failures += 1
-            self._resting_until = self._clock() + REST_SECONDS
+            self._resting_until = monotonic() + REST_SECONDS
 
     def succeeded(self) -> None:
         """Reset the count: the store responded."""

@@ -25,15 +25,14 @@ log = logging.getLogger(__name__)
 class CopySpace:
     """The bytes of the temporary copies that are open just now."""
 
-    def __init__(self, most: int = COPIES_BYTES) -> None:
-        self._most = most
+    def __init__(self) -> None:
         self._held = 0
         self._lock = Lock()
 
     def new_file(self, size: int) -> io.FileIO:
         """An empty file without a name, counted until it is gone; :class:`StoreTrouble` when there is no room."""
         with self._lock:
-            if self._held + size > self._most:
+            if self._held + size > COPIES_BYTES:
                 raise StoreTrouble("too many bytes are being given out just now")
             self._held += size
         try:

@@ -9,7 +9,7 @@ from typing import BinaryIO, NoReturn
 
 from modhub.base.errors import storage_refused, storage_unreachable
 from modhub.base.repeated_lines import log_alarm, log_sometimes
-from modhub.blobs.checksum_cache import MAX_CHECKSUMS, ChecksumCache
+from modhub.blobs.checksum_cache import ChecksumCache
 from modhub.blobs.s3.connection import ObjectChanged, ObjectMissing, S3Connection
 from modhub.blobs.s3.files import CopySpace, ObjectFile, alarm
 from modhub.blobs.s3.pieces import UploadPieces
@@ -28,7 +28,7 @@ class S3Store:
     def __init__(self, connection: S3Connection) -> None:
         self.connection = connection
         self._staged: dict[str, tuple[int, str | None]] = {}
-        self._checksums = ChecksumCache(MAX_CHECKSUMS)
+        self._checksums = ChecksumCache()
         self._space = CopySpace()
 
     def follow_address(self, reported: Callable[[], str | None]) -> None:
