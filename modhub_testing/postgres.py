@@ -90,7 +90,7 @@ class PostgresServer:
         self._numbers = itertools.count(1)
         self._templates: dict[str, str] = {}
         try:
-            self._control = self._wait()
+            self._control = connect_when_started(self.base, self._keeper)
         except BaseException:
             end_server(self._keeper)
             raise
@@ -147,7 +147,7 @@ class PostgresServer:
             yield
         finally:
             self._keeper = self._launch()
-            self._control = self._wait()
+            self._control = connect_when_started(self.base, self._keeper)
 
     def stop(self) -> None:
         """Stop the server, close its connections and remove its folder; a second call is a no-op."""
@@ -158,27 +158,14 @@ class PostgresServer:
         self._run(self._create_statement.format(sql.Identifier(name), sql.Identifier(template)))
         return f"postgresql+psycopg://postgres@/{name}?host={self.base}&port={PORT}"
 
-    def _connect(self) -> Connection:
-        return psycopg.connect(f"host='{self.base}' port={PORT} user=postgres dbname=postgres", autocommit=True)
-
     def _run(self, statement: sql.Composed) -> None:
         # A connection for each statement would take as long as a third of the statement.
         try:
             self._control.execute(statement)
         except psycopg.OperationalError:  # a test may have ended all connections of the server
             self._control.close()
-            self._control = self._connect()
+            self._control = connect_to_server(self.base)
             self._control.execute(statement)
-
-    def _wait(self) -> Connection:
-        deadline = time.monotonic() + POSTGRES_START_SECONDS
-        while True:
-            try:
-                return self._connect()
-            except psycopg.OperationalError as error:
-                if self._keeper.poll() is not None or time.monotonic() > deadline:
-                    raise PostgresMissingError(f"PostgreSQL does not start: {_tail(self.base / 'log')}") from error
-            time.sleep(0.02)
 
 
 def _name_of(url: str) -> str:
@@ -260,6 +247,23 @@ def launch_server(
             start_new_session=True,  # Ctrl-C is for the tests, which then stop the server
             **account,
         )
+
+
+def connect_to_server(base: Path) -> Connection:
+    """Connect as the superuser to the server of this folder."""
+    return psycopg.connect(f"host='{base}' port={PORT} user=postgres dbname=postgres", autocommit=True)
+
+
+def connect_when_started(base: Path, keeper: "subprocess.Popen[bytes]") -> Connection:
+    """Wait until a server accepts connections, and connect."""
+    deadline = time.monotonic() + POSTGRES_START_SECONDS
+    while True:
+        try:
+            return connect_to_server(base)
+        except psycopg.OperationalError as error:
+            if keeper.poll() is not None or time.monotonic() > deadline:
+                raise PostgresMissingError(f"PostgreSQL does not start: {_tail(base / 'log')}") from error
+        time.sleep(0.02)
 
 
 def end_server(keeper: "subprocess.Popen[bytes]") -> None:

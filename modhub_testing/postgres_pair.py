@@ -18,13 +18,13 @@ import psycopg
 from modhub_testing.postgres import (
     PORT,
     POSTGRES_START_SECONDS,
+    connect_when_started,
     end_server,
     launch_server,
     make_cluster,
     server_environment,
     server_folder,
 )
-from modhub_testing.postgres_binaries import PostgresMissingError
 
 PAIR_DATABASE: Final = "modhub"
 """The database, and the role that owns it."""
@@ -71,16 +71,7 @@ class PairServer:
     def start(self) -> None:
         """Start it and wait until it accepts connections."""
         self._keeper = launch_server(self._programs, self.base, self._account, PAIR_SETTINGS)
-        deadline = time.monotonic() + POSTGRES_START_SECONDS
-        while True:
-            try:
-                self.connect("postgres").close()
-            except psycopg.OperationalError as error:
-                if self._keeper.poll() is not None or time.monotonic() > deadline:
-                    raise PostgresMissingError(f"PostgreSQL does not start in {self.base}: {error}") from error
-                time.sleep(0.02)
-            else:
-                return
+        connect_when_started(self.base, self._keeper).close()
 
     def stop(self) -> None:
         """Stop it at once; a second call is a no-op."""

@@ -66,6 +66,11 @@ def wait_until_checked(service: Server) -> None:
             time.sleep(0.01)
 
 
+def raw_request(path: str = "/", method: str = "GET") -> bytes:
+    """A whole request without a body."""
+    return f"{method} {path} HTTP/1.1\r\nHost: a\r\n\r\n".encode()
+
+
 class RawClient:
     """A connection to ``service`` over a raw socket; ``buffer`` limits what the kernel accepts for a slow reader."""
 

@@ -24,6 +24,12 @@ def author(site):
 
 
 @pytest.fixture
+def good(tmp_path):
+    """The least settings of a start."""
+    return {"sqlalchemy.url": f"sqlite:///{tmp_path}/x.sqlite", "modhub.secret": TEST_SECRET}
+
+
+@pytest.fixture
 def run_at(tmp_path, capsys, monkeypatch):
     """``run_at(url, storage)("sweep")`` over this database and store: (exit code, what it said)."""
     monkeypatch.setattr(program, "set_up_logging", lambda _ini: None)

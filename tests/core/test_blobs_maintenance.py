@@ -152,8 +152,12 @@ def commit(site, blob):
         site.find_service(BlobStore).publish(blob.key)
 
 
-def sweep_during_an_upload(site, monkeypatch, *, after_lock, older_than=maintenance.GRACE_SECONDS):
-    """Sweep while an upload commits, just before or after writers are locked out: its file stays, an orphan goes."""
+@pytest.mark.parametrize(
+    ("older_than", "after_lock"),
+    # After the lock it looks old, since the file server's clock is behind.
+    [(0, False), (maintenance.GRACE_SECONDS, False), (maintenance.GRACE_SECONDS, True)],
+)
+def test_what_is_committed_during_a_sweep_stays(site, monkeypatch, older_than, after_lock):
     blob, lost = orphan(site, publish=False), orphan(site)
     age(site)
     block_row_writers = maintenance._block_row_writers
@@ -172,16 +176,6 @@ def sweep_during_an_upload(site, monkeypatch, *, after_lock, older_than=maintena
     assert maintenance.sweep(site.databases, store, older_than) == (0, 1)
     assert keys(site) == {blob.key} != {lost.key}
     assert store.verify(blob.key, blob.size, blob.sha256) is None
-
-
-@pytest.mark.parametrize("older_than", [0, maintenance.GRACE_SECONDS])
-def test_what_is_committed_after_the_walk_stays(site, monkeypatch, older_than):
-    sweep_during_an_upload(site, monkeypatch, after_lock=False, older_than=older_than)
-
-
-def test_what_is_committed_after_the_lock_stays(site, monkeypatch):
-    """An upload of just now that looks old, since the file server's clock is behind."""
-    sweep_during_an_upload(site, monkeypatch, after_lock=True)
 
 
 def test_an_upload_that_loses_its_file_is_refused(site, monkeypatch):

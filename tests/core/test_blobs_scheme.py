@@ -9,7 +9,7 @@ import modhub
 from modhub.admin.program import Admin
 from modhub.base.settings import Setting, StartRefused, text
 from modhub.blobs import LocalStore
-from modhub_testing import TEST_ACCOUNTS, TEST_SECRET
+from modhub_testing import TEST_ACCOUNTS
 from modhub_testing.mods import mod_address, published_mod
 
 FEATURE = "modhub_memory"
@@ -55,7 +55,6 @@ def test_files_are_kept_where_the_scheme_says(feature, start):
     assert Admin(site.config).store is feature.store
 
 
-def test_what_cannot_be_opened_stops_the_start(feature, tmp_path):
-    settings = {"sqlalchemy.url": f"sqlite:///{tmp_path}/x.sqlite", "modhub.secret": TEST_SECRET}
+def test_what_cannot_be_opened_stops_the_start(feature, good):
     with pytest.raises(StartRefused, match=r"^modhub\.storage: there is no room$"):
-        modhub.configure({**settings, "modhub.storage": "memory://room/refused", "pyramid.includes": FEATURE})
+        modhub.configure({**good, "modhub.storage": "memory://room/refused", "pyramid.includes": FEATURE})

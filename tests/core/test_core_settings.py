@@ -16,11 +16,6 @@ pytestmark = pytest.mark.slow
 DEVELOPMENT = "development-only-secret-never-for-production"
 
 
-@pytest.fixture
-def good(tmp_path):
-    return {"sqlalchemy.url": f"sqlite:///{tmp_path}/x.sqlite", "modhub.secret": TEST_SECRET}
-
-
 WRONG = [
     ({"modhub.secret": ""}, "modhub.secret must hold at least 32"),
     ({"modhub.secret": f"{TEST_SECRET}\nshort"}, "modhub.secret must hold at least 32"),

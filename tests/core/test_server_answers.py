@@ -11,7 +11,7 @@ from waitress.channel import HTTPChannel
 
 from modhub.base.body_rules import BodyRules
 from modhub.server.channel import Channel
-from modhub_testing.running_server import RawClient, running, wait_until_checked
+from modhub_testing.running_server import RawClient, raw_request, running, wait_until_checked
 
 
 def app(environ, start_response):
@@ -34,10 +34,6 @@ def raising():
     raise LookupError("secret detail")
 
 
-def get(path, method="GET"):
-    return f"{method} {path} HTTP/1.1\r\nHost: a\r\n\r\n".encode()
-
-
 @pytest.fixture(scope="module")
 def service():
     with running(app, threads=2) as service:
@@ -47,7 +43,7 @@ def service():
 @pytest.mark.parametrize("path", ["/raise", "/latin"])
 def test_an_exception_of_the_application_is_a_500_in_json_that_tells_nothing(service, path):
     with RawClient(service) as client:
-        answer = client.ask(get(path))
+        answer = client.ask(raw_request(path))
         assert answer.status == 500
         assert answer.body == b'{"error": "internal_error", "message": "The server met an unexpected error."}'
         assert client.ended()
@@ -67,12 +63,12 @@ def test_an_error_of_the_server_in_the_loop_ends_that_connection_alone(caplog):
 
     broken.registry = {BodyRules: Broken()}
     with running(broken) as service, RawClient(service) as other:
-        assert other.ask(get("/")).status == 200
+        assert other.ask(raw_request()).status == 200
         with RawClient(service) as client:
             client.send(b"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n")
             assert client.ended()
         assert len(errors(caplog)) == 1
-        assert other.ask(get("/")).status == 200
+        assert other.ask(raw_request()).status == 200
 
 
 def test_a_wake_up_is_never_lost():
@@ -83,7 +79,7 @@ def test_a_wake_up_is_never_lost():
         def many():
             with RawClient(service, timeout=15) as client:
                 for _ in range(300):
-                    client.ask(get("/"))
+                    client.ask(raw_request())
                 done.append(True)
 
         threads = [threading.Thread(target=many) for _ in range(4)]
@@ -105,7 +101,7 @@ def test_when_the_system_has_no_descriptor_left_the_server_waits_and_goes_on(ser
 
     monkeypatch.setattr(wasyncore.dispatcher, "accept", accept)
     with RawClient(service) as client:
-        assert client.ask(get("/")).body == b"page"
+        assert client.ask(raw_request()).body == b"page"
     assert [(record.name, record.exc_info) for record in errors(caplog)] == [("modhub.server", None)]
 
 
@@ -118,10 +114,10 @@ def test_what_the_socket_does_not_take_follows_in_order(service, monkeypatch):
 
     monkeypatch.setattr(Channel, "send", send, raising=False)
     with RawClient(service) as client:
-        answer = client.ask(get("/large"))
+        answer = client.ask(raw_request("/large"))
         assert answer.status == 200
         assert answer.body == b"x" * 3_000_000
-        assert client.ask(get("/")).body == b"page"
+        assert client.ask(raw_request()).body == b"page"
 
 
 def test_a_full_temporary_folder_cuts_no_answer_and_keeps_no_processor_busy(service, monkeypatch, caplog):
@@ -132,7 +128,7 @@ def test_a_full_temporary_folder_cuts_no_answer_and_keeps_no_processor_busy(serv
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
     with RawClient(service, buffer=4096) as client:
         for path in ("/large", "/large", "/stream"):
-            client.send(get(path))
+            client.send(raw_request(path))
             deadline = time.monotonic() + 20
             while sum(channel.total_outbufs_len for channel in service.channels) < 200_000:
                 assert time.monotonic() < deadline
@@ -155,7 +151,7 @@ def test_a_temporary_file_that_takes_no_more_ends_the_connection(service, monkey
 
     monkeypatch.setattr(buffers, "TempfileBasedBuffer", Filling)
     with RawClient(service, buffer=4096) as client:
-        client.send(get("/stream"))
+        client.send(raw_request("/stream"))
         with pytest.raises(ValueError, match="invalid literal"):  # no last chunk: nobody takes it for the whole
             client.answer()
         assert client.ended()
@@ -180,7 +176,7 @@ def test_urgent_data_is_no_reason_to_wake_up(service, caplog, monkeypatch):
     calls = []
     monkeypatch.setattr(Channel, "readable", lambda self: calls.append(1) or HTTPChannel.readable(self))
     with RawClient(service) as client:
-        assert client.ask(get("/")).body == b"page"
+        assert client.ask(raw_request()).body == b"page"
         client.socket.send(b"!", socket.MSG_OOB)
         threading.Event().wait(0.5)
         assert len(calls) < 100

@@ -4,9 +4,7 @@ import threading
 import pytest
 
 from modhub.server import channel
-from modhub_testing.running_server import Clock, RawClient, running, wait_until_checked
-
-GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+from modhub_testing.running_server import Clock, RawClient, raw_request, running, wait_until_checked
 
 
 def app(environ, start_response):
@@ -86,7 +84,7 @@ def test_a_lump_at_the_beginning_buys_no_silence_and_no_trickle(clock, later):
 def test_a_connection_that_takes_nothing_is_closed_and_a_slow_one_is_not(clock):
     # T-D2
     with running(app, write_seconds=600, threads=2, **OFTEN) as service:
-        request = b"GET /long HTTP/1.1\r\nHost: a\r\n\r\n"
+        request = raw_request("/long")
         with RawClient(service, buffer=4096) as stuck, RawClient(service, buffer=65536) as slow:
             stuck.send(request)
             slow.send(request)
@@ -117,7 +115,7 @@ def test_at_the_limit_of_connections_the_longest_waiting_make_room():
     with running(app, connection_limit=40, header_seconds=120) as service:
         crowd = [RawClient(service) for _ in range(60)]
         with RawClient(service, timeout=60) as client:
-            assert client.ask(GET).status == 200
+            assert client.ask(raw_request()).status == 200
         for other in crowd:
             other.__exit__()
 

@@ -4,7 +4,7 @@ from time import monotonic
 
 import pytest
 
-from modhub_testing.running_server import RawClient, running
+from modhub_testing.running_server import RawClient, raw_request, running
 
 SIZE = 24_000_000
 
@@ -39,10 +39,6 @@ def path(tmp_path_factory, content):
     return path
 
 
-def get(target):
-    return b"GET %s HTTP/1.1\r\nHost: a\r\n\r\n" % target.encode()
-
-
 class Reading(io.BufferedReader):
     """No plain file: must be read, not sent by its descriptor."""
 
@@ -55,9 +51,9 @@ def opened_for_reading(path, mode):
 def test_whole_and_in_parts_with_the_connection_kept(path, content, opened):
     with running(App(path, opened)) as service, RawClient(service) as client:
         for start, length in ((0, SIZE), (7, 1), (SIZE - 5, 5), (1_000_001, 3_000_000), (0, 0)):
-            answer = client.ask(get(f"/file?{start},{length}"))
+            answer = client.ask(raw_request(f"/file?{start},{length}"))
             assert answer.body == content[start : start + length]
-        assert client.ask(get("/")).body == b"page"
+        assert client.ask(raw_request()).body == b"page"
 
 
 @pytest.mark.parametrize("opened", [open, opened_for_reading])
@@ -66,13 +62,13 @@ def test_a_file_cut_short_under_way_ends_the_connection_not_the_server(tmp_path,
     path.write_bytes(content)
     with running(App(path, opened)) as service:
         with RawClient(service, buffer=4096) as client:
-            client.send(get(f"/file?0,{SIZE}"))
+            client.send(raw_request(f"/file?0,{SIZE}"))
             client.socket.recv(1000)
             with path.open("r+b") as file:
                 file.truncate(100)
             assert taken(client) < SIZE
         with RawClient(service) as client:
-            assert client.ask(get("/")).body == b"page"
+            assert client.ask(raw_request()).body == b"page"
     assert "has become shorter" in caplog.text
 
 
@@ -91,7 +87,7 @@ def test_a_reader_that_goes_away_leaves_nothing_open(path):
     with running(App(path)) as service:
         for _ in range(20):
             with RawClient(service, buffer=4096) as client:
-                client.send(get(f"/file?0,{SIZE}"))
+                client.send(raw_request(f"/file?0,{SIZE}"))
                 client.socket.recv(10)
         deadline = monotonic() + 60
         while len(service.map) > 2 and monotonic() < deadline:

@@ -10,7 +10,7 @@ import pytest
 from modhub import server
 from modhub.base.settings import StartRefused
 from modhub.server.settings import Settings, raise_file_limit
-from modhub_testing.running_server import RawClient, running
+from modhub_testing.running_server import RawClient, raw_request, running
 from modhub_testing.service import free_port
 
 pytestmark = pytest.mark.process
@@ -127,10 +127,6 @@ def serve(tmp_path):
         served.end()
 
 
-def get(path):
-    return f"GET {path} HTTP/1.1\r\nHost: a\r\n\r\n".encode()
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.long)])
 def test_a_signal_lets_everything_under_way_end_and_exits_with_0(serve, number):
     # C-RUN-9, T-F9
@@ -141,13 +137,13 @@ def test_a_signal_lets_everything_under_way_end_and_exits_with_0(serve, number):
         RawClient(served) as idle,
         RawClient(served) as up,
     ):
-        assert idle.ask(get("/")).body == b"done"
-        download.send(get("/file"))
+        assert idle.ask(raw_request()).body == b"done"
+        download.send(raw_request("/file"))
         up.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nab")
-        slow.send(get("/slow"))
+        slow.send(raw_request("/slow"))
         served.begun()
         served.stop(number)
-        last = idle.ask(get("/"))
+        last = idle.ask(raw_request())
         assert (last.body, last.fields["connection"]) == (b"done", "close")
         assert idle.ended()
         answer = up.ask(b"cd")
@@ -164,8 +160,8 @@ def test_what_does_not_end_is_cut_after_drain_seconds(serve):
     assert Settings.drain_seconds == 30
     served = serve(drain=1)
     with RawClient(served, buffer=4096) as download, RawClient(served) as slow:
-        download.send(get("/file"))
-        slow.send(get("/slow"))
+        download.send(raw_request("/file"))
+        slow.send(raw_request("/slow"))
         served.begun()
         began = monotonic()
         served.process.terminate()
@@ -177,7 +173,7 @@ def test_what_does_not_end_is_cut_after_drain_seconds(serve):
 def test_a_second_signal_ends_the_drain(serve):
     served = serve(drain=200)
     with RawClient(served) as slow:
-        slow.send(get("/slow"))
+        slow.send(raw_request("/slow"))
         served.begun()
         served.stop()
         served.process.terminate()
@@ -192,7 +188,7 @@ def hello(environ, start_response):
 def test_idle_and_half_open_connections_do_not_hold_a_drain_up():
     with running(hello, drain_seconds=200) as service:
         with RawClient(service) as idle, RawClient(service) as half, RawClient(service) as silent:
-            idle.ask(get("/"))
+            idle.ask(raw_request())
             half.send(b"GET / HTTP/1.1\r\n")
             began = monotonic()
             service.stop()
@@ -256,6 +252,6 @@ def test_several_listeners_and_stop_from_any_thread():
     with running(hello, listen="127.0.0.1:0 127.0.0.1:0") as service:
         for address in service.addresses:
             with socket.create_connection(address, 10) as client:
-                client.sendall(get("/"))
+                client.sendall(raw_request())
                 assert client.recv(12) == b"HTTP/1.1 200"
     service.stop()

@@ -12,7 +12,6 @@ from sqlalchemy.dialects.postgresql.base import PGDialect
 import modhub
 from modhub import server
 from modhub.base.settings import StartRefused
-from modhub_testing import TEST_SECRET
 
 POSTGRES = "postgresql+psycopg://modhub@{}"
 DEVELOPMENT = "development-only-secret-never-for-production"
@@ -128,11 +127,6 @@ def refusal(settings):
     with pytest.raises(SystemExit) as end:
         modhub.main({}, **{name: value for name, value in settings.items() if value is not None})
     return str(end.value.code).removeprefix("modhub does not start: ")
-
-
-@pytest.fixture
-def good(tmp_path):
-    return {"sqlalchemy.url": f"sqlite:///{tmp_path}/x.sqlite", "modhub.secret": TEST_SECRET}
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
