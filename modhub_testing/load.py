@@ -2,7 +2,8 @@
 
 import hashlib
 import random
-from threading import Event, Lock, Thread
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from types import TracebackType
 from typing import Self
 
@@ -22,41 +23,25 @@ class WriteLoad:
     def __init__(self, callers: list[Caller]) -> None:
         self.settled: dict[int, str] = {}
         self.writes = 0
-        self._errors: list[BaseException] = []
-        self._lock = Lock()
         self._finished = Event()
-        self._threads = [
-            Thread(
-                target=self._run,
-                args=(caller, random.Random(index)),  # noqa: S311
-                name=f"writer {index}",
-            )
-            for index, caller in enumerate(callers)
-        ]
+        self._callers = callers
+        self._pool = ThreadPoolExecutor(len(callers), "writer")
 
     def __enter__(self) -> Self:
-        for thread in self._threads:
-            thread.start()
+        chances = [random.Random(index) for index in range(len(self._callers))]  # noqa: S311
+        self._runs = [self._pool.submit(self._run, *each) for each in zip(self._callers, chances, strict=True)]
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         self._finished.set()
-        for thread in self._threads:
-            thread.join()
-        if error is None and self._errors:
-            raise self._errors[0]
-
-    def settled_now(self) -> dict[int, str]:
-        """The mods that are settled at this moment."""
-        with self._lock:
-            return dict(self.settled)
+        self._pool.shutdown()
+        for run in self._runs:
+            if error is None:
+                run.result()
 
     def _run(self, caller: Caller, chance: random.Random) -> None:
-        try:
-            while not self._finished.is_set():
-                self._write(caller, chance)
-        except BaseException as error:  # noqa: BLE001 - raised in the test's own thread
-            self._errors.append(error)
+        while not self._finished.is_set():
+            self._write(caller, chance)
 
     def _write(self, caller: Caller, chance: random.Random) -> None:
         """Make a mod; replace its file, delete it, or leave it as it is."""
@@ -71,8 +56,7 @@ class WriteLoad:
         if kind == 1:
             caller.need(204, "DELETE", f"/api/modhub/{mod['id']}")
         else:
-            with self._lock:
-                self.settled[mod["id"]] = hashlib.sha256(content).hexdigest()
+            self.settled[mod["id"]] = hashlib.sha256(content).hexdigest()
         self.writes += 1
 
 

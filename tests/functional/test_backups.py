@@ -41,9 +41,9 @@ def test_a_backup_under_load_becomes_a_service_elsewhere(services, kind, origin,
     session = origin.caller().need(201, "POST", "/api/auth/register", credentials)
     writers = [origin.register(f"writer{number}") for number in range(2)]
     with WriteLoad(writers) as load:
-        while len(load.settled_now()) < 5:
+        while len(load.settled) < 5:
             pass
-        before, started = load.settled_now(), load.writes
+        before, started = dict(load.settled), load.writes
         backup = origin.launch_admin("backup", str(tmp_path / "made"))
         while backup.poll() is None:
             ready(origin.admin("sweep"))
