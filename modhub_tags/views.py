@@ -106,7 +106,7 @@ def read_tags_view(context: TagsResource, request: Request) -> Response:
         takes=TagsChange,
         returns=TagsDocument,
         refusals=(Refusal(400, "invalid_input", "More than five tags, or a name that is not in the list."),),
-        clauses=("C-TAG-3", "C-TAG-5"),
+        clauses=("C-TAG-3", "C-MOD-13"),
     ),
 )
 def change_tags_view(context: TagsResource, request: Request) -> TagsDocument:

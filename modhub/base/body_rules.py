@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 DEFAULT_LIMIT = 8 * 1024 * 1024
-"""Bytes of a body that no rule names: the limit of JSON bodies (C-ERR-11)."""
+"""Bytes of a body that no rule names: the limit of JSON bodies (C-ERR-10)."""
 NOT_FORWARDED: Final = "modhub.not_forwarded"
 """The environ key that says whether a request came without any forwarding header, of a trusted proxy or not."""
 IS_LARGE_TURN: Final = "modhub.is_large_turn"

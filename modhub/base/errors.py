@@ -108,7 +108,7 @@ def storage_unreachable() -> ApiError:
 
 
 def storage_refused() -> ApiError:
-    """502: the store failed to write; nothing was saved; worth one retry (C-ERR-18)."""
+    """502: the store failed to write; nothing was saved; worth one retry (C-ERR-15)."""
     return ApiError(502, "storage_refused", "The file could not be stored; nothing was saved. Try again.")
 
 

@@ -18,7 +18,7 @@ class Parameter:
     """A parameter in the query, or the variable segment of an address.
 
     ``kind`` is ``str``, ``int`` or ``bool``; ``default`` is what counts if it is not sent. Limits that cut, and values
-    that count as not sent, are told in ``about``: a schema would refuse them (C-TXT-3, C-LIST-2).
+    that count as not sent, are told in ``about``: a schema would refuse them (C-TXT-1, C-LIST-2).
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The two folds: one for searching, one for comparing game names (C-MOD-7, C-LIST-5).
+"""The two folds: one for searching, one for comparing game names (C-MOD-6, C-LIST-5).
 
 Both are applied to stored and to searched values, so that only folded forms are compared. Both are idempotent, and
 neither produces a newline that its input does not have.
@@ -33,7 +33,7 @@ def fold_search(value: str) -> str:
 
 
 def fold_game(value: str) -> str:
-    """The identity of a game name: without case and outer spaces; accents make games different (C-MOD-7)."""
+    """The identity of a game name: without case and outer spaces; accents make games different (C-MOD-6)."""
     folded = text.scrub(value)
     while (refolded := text.normal("NFC", text.normal("NFD", folded.strip()).casefold())) != folded:
         folded = refolded

@@ -1,4 +1,4 @@
-"""The limits of the service (C-UP-11; C-TXT-3, C-MOD-1, C-APP-2).
+"""The limits of the service (C-UP-11; C-TXT-1, C-MOD-1, C-APP-2).
 
 Lengths of text are Unicode code points, sizes are bytes; 1 KB is 1024 bytes and 1 MB is 1024 KB (C-TXT-7).
 """
@@ -27,7 +27,7 @@ CHANGE_KIND: Final = 20
 # A longer media type counts as malformed (C-UP-7).
 CONTENT_TYPE: Final = 255
 
-# Entries of a list: excess games are dropped, excess GUIDs are rejected (C-MOD-6, C-MOD-9).
+# Entries of a list: excess games are dropped, excess GUIDs are rejected (C-MOD-6, C-MOD-8).
 GAMES: Final = 20
 GUIDS: Final = 50
 

@@ -39,7 +39,7 @@ def bearer_challenge(request: Any) -> ApiError:
 
 
 class ApiKeyError(ApiError):
-    """401 whose body is exactly ``{"error": code}`` (C-ERR-2)."""
+    """401 whose body is exactly ``{"error": code}`` (C-KEY-2)."""
 
     def __init__(self, code: str) -> None:
         super().__init__(401, code, code, headers={"WWW-Authenticate": 'ApiKey realm="modhub"'})

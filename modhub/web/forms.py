@@ -48,7 +48,7 @@ def media_type_of(content_type: str) -> str:
 def parse_fields(content_type: str, body: bytes) -> list[tuple[str, str]]:
     """The fields of a form without files, in order; empty for a body of any other type.
 
-    Always read as UTF-8, whatever the type claims; anything else is 400, as in JSON (C-ERR-11).
+    Always read as UTF-8, whatever the type claims; anything else is 400, as in JSON (C-ERR-10).
     """
     media_type = media_type_of(content_type)
     if media_type == URLENCODED:

@@ -120,7 +120,7 @@ def _headers_of(status: int) -> dict[str, Any]:
 
 
 def _example(refusal: Refusal, schemas: Schemas) -> dict[str, Any]:
-    """The body, whose sentence is not the one that the service writes. Those of keys have none (C-ERR-2)."""
+    """The body, whose sentence is not the one that the service writes. Those of keys have none (C-KEY-2)."""
     own = {} if refusal.body is None else example_of(schema_of(refusal.body), schemas, whole=True)
     fields = {413: {"limitBytes": refusal.limit}, 429: {"retryAfterSeconds": 840}}.get(refusal.status, {})
     message = {} if refusal in {NO_KEY, UNKNOWN_KEY} else {"message": refusal.about.replace("`", "")}

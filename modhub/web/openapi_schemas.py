@@ -1,7 +1,7 @@
 """The schemas and the examples of bodies in the description, as JSON values.
 
 Rules of the contract that a schema must not contradict: unknown fields are ignored, so no schema closes its
-properties (C-ERR-13); text over its limit is cut, so none has ``maxLength`` (C-TXT-3).
+properties (C-ERR-13); text over its limit is cut, so none has ``maxLength`` (C-TXT-1).
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,6 +1,6 @@
 """Reading requests: bodies as bytes, text or declared JSON, and query parameters; and encoding JSON.
 
-Bad bodies get the same errors everywhere (C-ERR-11, C-ERR-8, C-UP-1; T-D4): a `ApiError` of 400
+Bad bodies get the same errors everywhere (C-ERR-10, C-ERR-8, C-UP-1; T-D4): a `ApiError` of 400
 that names the field, or 413 with ``limitBytes``; never a 500.
 """
 
@@ -131,7 +131,7 @@ def read_text(request: Request, limit: int) -> str:
 
 
 def read_json(request: Request, model: type[_Model], limit: int = limits.JSON_BODY) -> _Model:
-    """The body of at most ``limit`` bytes as ``model``, whatever its ``Content-Type`` (C-ERR-11).
+    """The body of at most ``limit`` bytes as ``model``, whatever its ``Content-Type`` (C-ERR-10).
 
     ``null`` for an optional field means "not sent": the field gets its default. Such a field is declared as
     ``games: list[str] | msgspec.UnsetType | None = msgspec.UNSET``. Fields named in the model's class attribute

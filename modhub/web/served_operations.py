@@ -43,7 +43,7 @@ class ServedOperation:
 
     @property
     def is_api(self) -> bool:
-        """Whether its errors are JSON; elsewhere they are pages (C-ERR-3, C-ERR-4)."""
+        """Whether its errors are JSON; elsewhere they are pages (C-ERR-3)."""
         return is_api_path(self.path)
 
 

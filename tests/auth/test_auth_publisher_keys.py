@@ -149,7 +149,7 @@ def fill(app, person, **fields):
 
 
 def test_the_page_shows_a_key_once_and_revokes_it(app, person, mail):
-    # C-TOK-7
+    # C-TOK-7, T-C18
     register(app, person)
     write(app, update(Login).values(verified=True))
     shown = fill(app, person, label="Release job", mod="", days="")

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_events_are_written_down_and_nothing_secret_is(auth, person, mail, caplog):
-    # C-SET-5
+    # C-ERR-9
     caplog.set_level(logging.DEBUG)
     app = mail.app = auth(modhub_auth__failures="3")
     made = app.post_json("/api/auth/register", person).json

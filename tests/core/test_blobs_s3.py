@@ -130,7 +130,7 @@ class LyingConnection:
 
 @pytest.mark.parametrize("kept", [lambda content: content[:-1], lambda content: content[:-1] + b"?"])
 def test_an_upload_that_no_etag_proves_is_read_back(kept, caplog):
-    # T-F5, C-ERR-18
+    # T-F5, C-ERR-15
     lying = LyingConnection(kept)
     with pytest.raises(ApiError) as refusal:
         S3Store(lying).stage(io.BytesIO(b"content"), 100)
@@ -184,7 +184,7 @@ def test_the_endpoint_follows_what_is_reported():
 
 
 def test_a_store_that_is_too_slow_for_an_answer_is_given_up(monkeypatch):
-    # T-F5, C-ERR-17
+    # T-F5, C-ERR-16
     slow = LyingConnection(bytes)
     store = S3Store(slow)
     blob = store.stage(io.BytesIO(b"content"), 100)

@@ -31,7 +31,7 @@ def own(site, mod):
 
 
 def test_the_owner_goes_on_as_if_nothing_were(site):
-    # C-OWN-15
+    # C-PRO-2
     mod = published_mod(site, title="Before", games=["Portal"])
     mod = upload_asset(site, mod, "images", content_type="image/png")
     (note,) = notes_of_mod(site, mod)

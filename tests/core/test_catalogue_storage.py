@@ -34,7 +34,7 @@ def test_without_a_store_files_are_503_and_the_rest_works(start):
 
 @pytest.mark.parametrize("broken", ["write", "rename"])
 def test_a_store_that_refuses_a_write_is_502(site, monkeypatch, caplog, broken):
-    # C-ERR-9, C-ERR-18, T-F2
+    # C-ERR-9, C-ERR-15, T-F2
     mod = published_mod(site)
     before, files = site.get(mod_address(mod)).body, stored_files(site)
 
@@ -57,7 +57,7 @@ def test_a_store_that_refuses_a_write_is_502(site, monkeypatch, caplog, broken):
 
 
 def test_a_file_that_is_gone_or_wrong_is_503_and_never_404(site, caplog):
-    # C-ERR-9, C-ERR-17, T-F10
+    # C-ERR-9, C-ERR-16, T-F10
     mod = published_mod(site)
     (path,) = stored_files(site)
     content = path.read_bytes()

@@ -71,7 +71,7 @@ def test_json_is_compressed_and_revalidated_in_either_form(site):
 
 
 def test_pages_are_compressed_and_revalidated(site):
-    # C-HTTP-12, C-HTTP-13
+    # C-HTTP-12, C-HTTP-9
     mod = published_mod(site, description="<p>A calm HUD.</p>" * 20)
     for address in ("/Modhub", "/Modhub?q=mod", mod["url"], "/Modhub/doc"):
         whole, small = read(site, address), read(site, address, **GZIP)

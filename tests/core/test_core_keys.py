@@ -43,7 +43,7 @@ def refused(code):
 
 
 def test_the_key_test_takes_any_valid_key_whole_and_nothing_else(keyed):
-    # C-ERR-2, C-KEY-2, C-KEY-3, T-C11
+    # C-KEY-2, C-KEY-3, T-C11
     for good in ("first-key", "wiki-key", "both-key", "schlüssel-ключ"):
         assert ask(keyed, "/api/modhub/key", good) == (200, {"ok": True})
     bad = ["", " ", "first-ke", "first-key2", "First-key", "first-key, wiki-key", "wiki-key Modhub:wiki", "\t"]

@@ -94,7 +94,7 @@ def test_the_environment_wins(good, monkeypatch):
 
 
 def test_secrets_do_not_show(good, caplog):
-    # C-SET-5
+    # C-ERR-9
     caplog.set_level(logging.DEBUG)
     keys = {"ApiPrivateKeys": "machine-key-1", "modhub.storage_address_key": "address-key-1"}
     keys |= {"modhub.storage.secret_key": "object-key-1"}

@@ -49,7 +49,7 @@ def test_the_search_fold(value, folded):
     ],
 )
 def test_games_differ_by_accents_and_not_by_case_or_outer_spaces(value, other, same):
-    # C-MOD-7
+    # C-MOD-6
     assert (fold_game(value) == fold_game(other)) is same
 
 

@@ -46,7 +46,7 @@ def test_what_it_declares(guide_feature, start):
     rules = site.find_service(BodyRules)
     assert rules.find("POST", "/api/modhub/1/bookmarks").limit == 4096
     assert "Disallow: /Modhub/*/bookmarks" in site.get("/robots.txt").text
-    # C-API-8: the reference has its calls, and it wrote nothing for that.
+    # C-API-7: the reference has its calls, and it wrote nothing for that.
     page = site.get("/Modhub/doc").html
     assert page.find(id="bookmarks").text == "Bookmarks"
     assert page.find(id="create-bookmark").text == "POST /api/modhub/{id}/bookmarks"

@@ -52,7 +52,7 @@ def headers_of(response, *left_out):
 
 
 def test_a_large_chain_is_complete_in_either_coding_and_revalidated(site, monkeypatch):
-    # C-READ-2, C-READ-12, C-HTTP-12, T-D20
+    # C-READ-2, C-HTTP-1, C-HTTP-12, T-D20
     mod_id, guids = insert_chain(site, 40)
     url = f"/api/modhub/{mod_id}"
     plain = ask(site, url)
@@ -110,7 +110,7 @@ def test_a_change_while_the_body_is_made_makes_it_again(site, monkeypatch):
 
 
 def test_a_large_body_needs_a_thread_room_and_a_disk(site, monkeypatch, caplog):
-    # C-HTTP-14, T-D20, T-D22, T-F2
+    # C-ERR-21, T-D20, T-D22, T-F2
     mod_id, guids = insert_chain(site, 40)
     url, ordinary = f"/api/modhub/{mod_id}", {"extra_environ": {IS_LARGE_TURN: False}}
     assert site.get(url, status=102, **ordinary).body == b""
@@ -138,7 +138,7 @@ def test_a_large_body_needs_a_thread_room_and_a_disk(site, monkeypatch, caplog):
 
 
 def test_room_is_by_peer_and_given_back():
-    # C-HTTP-14
+    # C-ERR-21
     unread = UnreadBodies()
     unread.add("a", UNREAD_BYTES_PER_PEER + 1)  # a lone one may have any size
     with pytest.raises(ApiError):
@@ -155,7 +155,7 @@ def test_room_is_by_peer_and_given_back():
 
 
 def test_a_long_changelog_is_complete_and_revalidated(site):
-    # C-READ-8, C-READ-12, T-D20
+    # C-READ-8, C-HTTP-1, T-D20
     mod = published_mod(site, version="0")
     url = mod_address(mod, "changelog")
     short = ask(site, url)
@@ -242,7 +242,7 @@ def site(start):
 
 
 def test_any_large_body_needs_room_kept_or_not(site):
-    # C-HTTP-14
+    # C-ERR-21
     insert_chain(site, 60)
     for _ in range(2):
         with no_room(site):

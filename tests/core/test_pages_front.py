@@ -177,7 +177,7 @@ def test_the_front_shows_what_is_so_now(site, mods):
 
 
 def test_pages_show_small_copies_of_an_icon(site, tmp_path):
-    # C-PIC-25
+    # C-READ-10
     icon = tmp_path / "portal.png"
     Image.effect_noise((256, 200), 90).save(icon)
     add_game(Admin(site.config), "Portal", None, icon)

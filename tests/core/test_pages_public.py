@@ -160,7 +160,7 @@ def test_static_files_are_cached_permanently_under_hashed_names(site):
 
 
 def test_a_trouble_of_the_service_still_has_its_page(start, monkeypatch):
-    # C-ERR-4
+    # C-ERR-3
     site = start()
     monkeypatch.setattr(site.find_service(PageReader), "listing", None)
     page = site.get("/Modhub?page=1", status=500)

@@ -67,7 +67,7 @@ def test_a_body_becomes_its_model():
     "kind", [None, "text/plain", "application/json; charset=utf-7", "x\xe9", "multipart/form-data"]
 )
 def test_the_content_type_does_not_matter(kind):
-    # C-ERR-14
+    # C-ERR-13
     request = post(b' {"title":"x"}\n', **({} if kind is None else {"CONTENT_TYPE": kind}))
     assert payload.read_json(request, Sample).title == "x"
 
@@ -130,7 +130,7 @@ TOO_DEEP = "The JSON in the body nests deeper than 64 levels."
     ],
 )
 def test_a_bad_body_is_400_with_a_sentence(body, sentence):
-    # C-ERR-10, C-ERR-11, T-D4
+    # C-ERR-10, T-D4
     refused = refusal(body)
     assert (refused.status, refused.message) == (400, sentence)
 

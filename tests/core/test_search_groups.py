@@ -122,7 +122,7 @@ def test_groups_have_ten_entries_and_lead_to_all(site):
 
 
 def test_what_is_not_public_is_in_no_group(site):
-    # C-PAGE-66, T-B1
+    # C-PRO-2, T-B1
     words = "<p>secretword</p>"
     new_mod(site, title="Draughty minimap", description=words)
     mod = published_mod(site, title="Hidden minimap", description=words)
@@ -136,7 +136,7 @@ def test_what_is_not_public_is_in_no_group(site):
 
 
 def test_changes_are_seen_at_once(site):
-    # C-PAGE-66
+    # C-PRO-2
     mod = published_mod(site, title="Minimap", description="<p>before</p>")
     edit(site, mod, description="<p>after</p>")
     assert [found(site, q) for q in ("before", "after")] == [[], ["Minimap"]]

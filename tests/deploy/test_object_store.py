@@ -98,7 +98,7 @@ def test_a_fresh_process_checks_the_whole_once_and_then_reads_parts_alone(object
 @pytest.mark.parametrize("fault", ["refuse", 500, 403, "lose", ("flip", b"00077777")])
 @pytest.mark.parametrize("content", [CONTENT + b"00077777", LONG], ids=["short", "long"])
 def test_a_disturbed_upload_is_refused_and_nothing_kept(object_store, line, prefix, fault, content):
-    # T-F5, C-ERR-18
+    # T-F5, C-ERR-15
     store = object_store.store(prefix, line.endpoint)
     store.probe()
     line.fault = fault
@@ -117,7 +117,7 @@ def test_a_disturbed_upload_is_refused_and_nothing_kept(object_store, line, pref
 
 
 def test_publishing_makes_sure_that_the_object_is_still_there(object_store, store, prefix):
-    # C-ERR-18: a sweep may have taken it.
+    # C-ERR-15: a sweep may have taken it.
     for change in (None, CONTENT[:-1] + b"?"):
         blob = store.stage(io.BytesIO(CONTENT), 1000)
         if change is None:
@@ -142,7 +142,7 @@ def test_an_object_that_is_changed_while_it_is_read_is_not_given_out(object_stor
 
 @pytest.mark.parametrize("fault", ["refuse", 503, ("cut", 20_000), ("flip", b"00077777")])
 def test_a_disturbed_download_is_503_and_never_wrong(object_store, line, prefix, fault):
-    # T-F5, C-ERR-17
+    # T-F5, C-ERR-16
     blob = published(object_store.store(prefix), LONG)
     fresh = object_store.store(prefix, line.endpoint)
     line.fault = fault
@@ -153,7 +153,7 @@ def test_a_disturbed_download_is_503_and_never_wrong(object_store, line, prefix,
 
 
 def test_a_silent_store_is_given_up_in_time_and_then_refused_at_once(line, store, monkeypatch):
-    # T-F5, C-ERR-18
+    # T-F5, C-ERR-15
     monkeypatch.setattr(connection, "REST_SECONDS", 1.0)
     line.fault = "silent"
     began = time.monotonic()

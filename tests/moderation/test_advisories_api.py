@@ -28,7 +28,7 @@ def site(start):
 
 @pytest.mark.postgres
 def test_all_that_begin_so_are_answered_and_no_others(site):
-    # C-ADV-1, C-ADV-2, C-HTTP-3
+    # C-ADV-1, C-ADV-2, C-HTTP-2
     empty = site.get(f"{API}/{DIGEST[:5]}")
     assert empty.json == {"advisories": []}
     assert advise(site, DIGEST.upper(), SAME_PREFIX, NEXT_PREFIX) == sorted([DIGEST, SAME_PREFIX, NEXT_PREFIX])

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 LAW = ("modhub/contract.md", "docs/threats.md")
 CLAUSE = re.compile(r"\b(?:C-[A-Z]+-[0-9]+|T-[A-H][0-9]+[a-z]?)\b")
 DEFINED = re.compile(r"(?m)^(?:- \*\*|\| )(C-[A-Z]+-[0-9]+|T-[A-H][0-9]+[a-z]?)\b")
-RESERVED = re.compile(r"(?m)^- (C-[A-Z]+-[0-9]+|T-[A-H][0-9]+[a-z]?): (?:planned|retired)\.")
+RESERVED = re.compile(r"(?m)^Retired: .*$")
 TEXT = (".py", ".md", ".jinja2", ".ini", ".toml", ".css", ".js")
 
 
@@ -24,8 +24,9 @@ def defined():
 
 
 def reserved():
-    """Ids that are taken and have no clause."""
-    return Counter(clause for name in LAW for clause in RESERVED.findall((ROOT / name).read_text("utf-8")))
+    """Retired ids that no gap between the others tells."""
+    lines = (line for name in LAW for line in RESERVED.findall((ROOT / name).read_text("utf-8")))
+    return Counter(clause for line in lines for clause in CLAUSE.findall(line))
 
 
 def named_by_tests(source):

@@ -62,7 +62,7 @@ def test_strangers_are_refused_as_by_all_calls_of_owners(site):
 
 
 def test_a_change_is_no_news(start):
-    # C-TAG-5
+    # C-MOD-13
     site = start("modhub_testing.accounts modhub_sync modhub_tags")
     mod = published_mod(site)
     before = site.get(mod_address(mod)).json

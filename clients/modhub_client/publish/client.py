@@ -94,7 +94,7 @@ class ServiceClient:
     def send_twice(
         self, method: str, path: str, body: BinaryIO | None = None, media_type: str = "", label: str = ""
     ) -> Answer:
-        """Send a request, a second time after a 502 (C-ERR-18); the answer may be an error."""
+        """Send a request, a second time after a 502 (C-ERR-15); the answer may be an error."""
         answer = self._send(method, path, body, media_type, label)
         if answer.status == 502:
             complain("the file store failed; trying again.")

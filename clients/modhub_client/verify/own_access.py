@@ -174,7 +174,7 @@ def full_draft(run: Run) -> OwnMod:
 
 
 def visitors(run: Run, mod: OwnMod, path: str) -> Iterator[Reply]:
-    """What a visitor gets, and what the owner gets where credentials do not count (C-HTTP-7)."""
+    """What a visitor gets, and what the owner gets where credentials do not count (C-HTTP-5)."""
     yield run.service.get(path)
     yield mod.owner.call("GET", path)
 
@@ -196,7 +196,7 @@ def require_absent(run: Run, rest: str) -> None:
         require_same(f"…{rest} of a draft and of nothing", reply, unknown)
 
 
-@own_check("C-READ-1", "C-READ-8", "C-READ-9", "C-VOTE-2", "C-HTTP-7")
+@own_check("C-READ-1", "C-READ-8", "C-READ-9", "C-VOTE-2", "C-HTTP-5")
 def _a_draft_is_not_read(run: Run) -> None:
     """Nor its changelog, its file and its votes: the same 404 as for nothing, to its owner too."""
     for rest in ("", "/changelog", "/download", "/vote"):
@@ -250,7 +250,7 @@ def _a_draft_is_in_no_list_and_no_total(run: Run) -> None:
                 require_equal(f"total and count of {query}", (0, 0), (body["total"], body["count"]))
 
 
-@own_check("C-PAGE-13")
+@own_check("C-READ-1")
 def _the_page_of_a_draft_is_the_same_404_for_everybody(run: Run) -> None:
     """As for a mod that does not exist."""
     mod = full_draft(run)
@@ -275,7 +275,7 @@ def _the_archive_of_a_draft_is_404(run: Run) -> None:
         require_hidden(mod, reply).expect(404)
 
 
-@own_check("C-PAGE-66", added=True)
+@own_check("C-PRO-2", added=True)
 def _a_draft_is_in_no_group_of_a_search(run: Run) -> None:
     """Nor in the lists of descriptions and authors."""
     mod = full_draft(run)

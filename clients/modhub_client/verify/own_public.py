@@ -33,7 +33,7 @@ def published(run: Run) -> OwnMod:
     return mod
 
 
-@own_check("C-READ-1", "C-READ-3", "C-READ-6", "C-READ-8", "C-PRO-1")
+@own_check("C-READ-1", "C-READ-2", "C-READ-6", "C-READ-8", "C-PRO-1")
 def _everybody_reads_the_published_mod(run: Run) -> None:
     """With what its owner wrote, and its changelog, newest first. ``install`` lacks the draft that it requires."""
     mod = published(run)
@@ -177,7 +177,7 @@ def _a_deleted_mod_is_gone(run: Run) -> None:
         mod.call(method, "", value).expect(401)
 
 
-@own_check("C-LIST-1", "C-PAGE-13", "C-PRO-2")
+@own_check("C-LIST-1", "C-READ-1", "C-PRO-2")
 def _no_list_and_no_page_shows_a_deleted_mod(run: Run) -> None:
     """Searched for by its own words and games; its own page is 404."""
     mod = mod_of(run)

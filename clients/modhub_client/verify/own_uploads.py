@@ -42,7 +42,7 @@ def _a_code_file_needs_a_version(run: Run) -> None:
     require_equal("a version of 65 characters", "v" * 64, version)
 
 
-@own_check("C-UP-2", "C-UP-4", "C-UP-5", "C-MOD-5", "C-NOTE-2")
+@own_check("C-UP-2", "C-UP-4", "C-UP-5", "C-NOTE-2")
 def _a_version_is_used_once(run: Run) -> None:
     """The refusal says what it stored; the upload writes one entry, css and all other calls none."""
     mod = mod_of(run)

@@ -72,7 +72,7 @@ class VerifyReport:
 
 
 def clause_order(clause: str) -> tuple[str, int]:
-    """Sorts C-MOD-9 before C-MOD-10."""
+    """Sorts C-MOD-8 before C-MOD-12."""
     family = clause.rstrip("0123456789")
     return family, int(clause.removeprefix(family))
 

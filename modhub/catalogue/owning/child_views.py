@@ -273,7 +273,7 @@ _LIMITS: Final = {"description": limits.DESCRIPTION, "changelog": limits.NOTE}
         takes=TextPreview,
         returns=PreviewDocument,
         refusals=(Refusal(400, "invalid_input", "No `text`, or a field of the wrong type."),),
-        clauses=("C-OWN-41", "C-TXT-8", "C-TXT-9", "C-TXT-10", "C-TXT-11", "C-TXT-12"),
+        clauses=("C-OWN-41", "C-TXT-8", "C-TXT-9", "C-TXT-10", "C-TXT-12"),
     ),
 )
 def preview_view(_context: ModResource, request: Request) -> PreviewDocument:

@@ -170,9 +170,7 @@ def vote_view(context: VotesResource, request: Request) -> VotesDocument:
             "C-MOD-4",
             "C-MOD-6",
             "C-MOD-8",
-            "C-MOD-9",
-            "C-MOD-10",
-            "C-MOD-14",
+            "C-ERR-10",
         ),
     ),
 )
@@ -258,7 +256,7 @@ def edit_view(context: ModResource, request: Request) -> ModDocument:
             ),
         ),
         leads_to=tuple(Lead(name, {"id": "$response.body#/id"}) for name in ("read_mod", "download_mod", "vote")),
-        clauses=("C-OWN-8", "C-OWN-9", "C-OWN-15"),
+        clauses=("C-OWN-8", "C-OWN-9", "C-PRO-2"),
     ),
 )
 def publish_view(context: ModResource, request: Request) -> ModDocument:

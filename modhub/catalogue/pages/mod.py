@@ -105,7 +105,7 @@ def page_values(request: Request, shown: ModPage, author: Profile | None, previe
 
 @page(context=IMod, request_method="GET", permission=OPEN, renderer=MOD_TEMPLATE)
 def mod_page(context: ModResource, request: Request) -> dict[str, Any]:
-    """``GET /Modhub/{id}``; absent and unpublished mods get the same 404 (C-OWN-9)."""
+    """``GET /Modhub/{id}``; absent and unpublished mods get the same 404 (C-READ-1)."""
     shown = found(page_reader(request).detail(context.id, notes_page_number(request)))
     if len(shown.relations.chain) + shown.relations.chain_hidden > MANY_MODS:
         take_large_turn(request.environ)
@@ -144,7 +144,7 @@ PAGE_NAME = "install"
     renderer="modhub.catalogue:templates/install.jinja2",
 )
 def install_page(context: ModResource, request: Request) -> dict[str, Any]:
-    """``GET /Modhub/{id}/install``; absent and unpublished mods get the same 404 (C-OWN-9)."""
+    """``GET /Modhub/{id}/install``; absent and unpublished mods get the same 404 (C-READ-1)."""
     shown = found(page_reader(request).detail(context.id, 1))
     return {
         "mod": shown.mod.mod,
@@ -162,7 +162,7 @@ ADDRESS = "everything.zip"
 def everything_page(context: ModResource, request: Request) -> Response:
     """``GET /Modhub/{id}/everything.zip``: no ranges, because every archive has its own time of making.
 
-    404 for absent and unpublished mods (C-OWN-9); 409 if it cannot be made; 503 ``busy``.
+    404 for absent and unpublished mods (C-READ-1); 409 if it cannot be made; 503 ``busy``.
     """
     try:
         archive = read_archive(catalogue_reader(request), context.id)

@@ -39,7 +39,7 @@ class InstallChain:
 
 
 def install_order(roots: Iterable[str], requires: Mapping[str, list[str]]) -> tuple[list[str], list[str]]:
-    """Return (order, missing) for the wanted GUIDs and all that they require (C-READ-5).
+    """Return (order, missing) for the wanted GUIDs and all that they require (C-READ-2).
 
     A depth-first post-order traversal that visits each mod once; iterative, since the depth is not limited.
     ``requires`` maps folded GUIDs to lists of GUIDs as written. A GUID without an entry is missing, and is returned in

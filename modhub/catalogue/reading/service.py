@@ -74,7 +74,7 @@ class ModFile(NamedTuple):
     guid: str
     title: str
     version: str
-    """The mod's version, which is that of its code file (C-MOD-5)."""
+    """The mod's version, which is that of its code file (C-UP-5)."""
 
 
 _SUCCESSOR: Final = PreparedQuery(with_successor(PublicMod))

@@ -125,17 +125,7 @@ def _is_by_time(request: Request) -> bool:
         returns=ModListDocument,
         parameters=LISTED_BY,
         leads_to=(Lead("read_mod", {"id": "$response.body#/mods/0/id"}),),
-        clauses=(
-            "C-LIST-1",
-            "C-LIST-2",
-            "C-LIST-3",
-            "C-LIST-4",
-            "C-LIST-5",
-            "C-LIST-6",
-            "C-LIST-7",
-            "C-LIST-8",
-            "C-LIST-9",
-        ),
+        clauses=("C-LIST-1", "C-LIST-2", "C-LIST-4", "C-LIST-5", "C-LIST-7", "C-LIST-8"),
     ),
 )
 def list_mods_view(_context: Any, request: Request) -> Response:
@@ -159,17 +149,7 @@ def list_mods_view(_context: Any, request: Request) -> Response:
             Lead(name, {"id": "$response.body#/id"})
             for name in ("download_mod", "read_changelog", "read_captions", "read_successor", "read_votes")
         ),
-        clauses=(
-            "C-READ-1",
-            "C-READ-2",
-            "C-READ-3",
-            "C-READ-4",
-            "C-READ-5",
-            "C-READ-6",
-            "C-READ-11",
-            "C-MOD-1",
-            "C-MOD-12",
-        ),
+        clauses=("C-READ-1", "C-READ-2", "C-READ-6", "C-READ-11", "C-MOD-1", "C-MOD-12"),
     ),
 )
 def read_mod_view(context: ModResource, request: Request) -> Response:

@@ -236,7 +236,7 @@ def raw_files(service, request):
 
 
 def test_no_secret_is_in_clear_after_a_whole_journey(service, browse, provider, request):
-    # C-SET-5, C-TOK-3, T-C8
+    # C-ERR-9, C-TOK-3, T-C8
     journey = Journey(service, browse(service.caller()), provider)
     for part in ("register_and_confirm", "sign_in", "enrol", "reset", "platform", "machines", "change"):
         getattr(journey, part)()
