@@ -164,7 +164,7 @@ def test_a_page_of_twenty_takes_two_requests_beside_its_pictures(served):
 
 
 def test_a_chain_survives_a_cut_connection_and_a_replaced_file(served):
-    # C-FILE-9, C-SYNC-9
+    # C-FILE-2, C-SYNC-9
     found = run(served, "chain")
     assert found["replaced"] == found["order"][-1]
     assert found["order"] == served.given["chain"]

@@ -88,7 +88,7 @@ def filled_mod(person):
 
 
 def test_every_owner_call_is_refused_before_ownership(app):
-    # C-OWN-16
+    # C-OWN-13
     ada, eve = (people.register(app, name) for name in ("Ada", "Eve"))
     mine, hers = filled_mod(ada), filled_mod(eve)
     set_blocked(app, ada.id)

@@ -55,7 +55,7 @@ def test_mods_hidden_together_come_back_without_those_dealt_with_since(app, ada)
 
 
 def test_what_was_allowed_before_the_block_is_not_stored_after_it(app, ada, monkeypatch):
-    # C-QUE-8
+    # C-OWN-13
     mod, received = ada.publish(), views.receive_upload
 
     def receive_and_block(request, *sizes):

@@ -183,7 +183,7 @@ def test_a_dry_run_sends_nothing(release):
 
 
 def test_an_image_is_replaced_in_its_place_with_its_caption(release):
-    # C-OWN-44
+    # C-OWN-43
     release.create("--publish")
     old = release.image_ids()
     mod = release.own_mods()[0]
@@ -197,7 +197,7 @@ def test_an_image_is_replaced_in_its_place_with_its_caption(release):
 
 
 def test_an_upload_that_fails_removes_nothing(release):
-    # C-OWN-44
+    # C-OWN-43
     release.create()
     before = release.state()[1]
     (release.folder / "shots/one.png").write_bytes(PNG + b"x" * 3_000_000)
@@ -206,7 +206,7 @@ def test_an_upload_that_fails_removes_nothing(release):
 
 
 def test_images_without_a_line_follow_until_they_are_pruned(release):
-    # C-OWN-44
+    # C-OWN-43
     release.create()
     release.write('[[images]]\nfile = "shots/one.png"\ncaption = ""')
     told = release.run_json()

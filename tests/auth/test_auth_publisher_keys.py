@@ -191,7 +191,7 @@ def test_the_form_takes_only_mods_of_the_account(app, person):
 
 
 def test_another_draft_of_the_account_is_as_an_unknown_mod_to_the_key(app, ada):
-    # C-OWN-34, C-OWN-40, C-OWN-41, C-TOK-6
+    # C-OWN-12, C-OWN-40, C-OWN-41, C-TOK-6
     first = f"/api/modhub/{ada['first']['id']}"
     one_mod = session_of(app, make_key(app, ada["id"], ada["first"]["id"]))
     all_mods = session_of(app, make_key(app, ada["id"]))

@@ -75,7 +75,7 @@ def open_example(context, elsewhere, service):
 
 
 def test_the_example_lists_installs_and_updates(context, elsewhere, service, author, mods):
-    # C-HTTP-2, C-PIC-3
+    # C-HTTP-2, C-PIC-1
     sent = []
     problems = []
     context.on("request", lambda request: sent.append(f"{request.method} {request.url.removeprefix(service.address)}"))

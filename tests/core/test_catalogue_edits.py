@@ -29,7 +29,7 @@ def test_an_invalid_title_is_400_and_creates_nothing(site):
 
 
 def test_an_edit_changes_what_is_sent_and_no_more(site):
-    # C-MOD-4, C-MOD-6, C-MOD-8, C-MOD-1, C-OWN-1, C-OWN-2, C-OWN-3
+    # C-MOD-4, C-MOD-6, C-MOD-8, C-MOD-1, C-OWN-1, C-OWN-2
     mod = create(site, title="  A title\n ", description="<p>d</p>" + "é" * 9000, requires=[G[0]])
     assert (mod["title"], mod["version"], mod["published"]) == ("A title", "", False)
     assert (mod["url"], len(mod["description"])) == (f"/Modhub/{mod['id']}", 8000)
@@ -43,7 +43,7 @@ def test_an_edit_changes_what_is_sent_and_no_more(site):
 
 
 def test_what_cannot_be_set_is_ignored(site):
-    # C-ERR-13, C-MOD-2, C-UP-5, C-OWN-7, C-OWN-1, T-B6
+    # C-ERR-13, C-MOD-2, C-UP-5, C-OWN-2, C-OWN-1, T-B6
     mod = published_mod(site)
     sent = {"id": 999, "guid": G[0], "version": "9", "published": False, "owner": 8, "createdAt": "x", "assets": []}
     sent |= {"url": "/x", "updatedAt": "x", "ups": 5, "unknown": {"a": [1]}}
@@ -54,7 +54,7 @@ def test_what_cannot_be_set_is_ignored(site):
 
 
 def test_an_invalid_guid_is_rejected(site):
-    # C-MOD-8, C-ERR-10, C-OWN-4, C-OWN-6, T-B7
+    # C-MOD-8, C-ERR-10, C-OWN-4, C-OWN-1, T-B7
     mod = create(site, title="x", requires=[G[0]])
     plain = G[1].replace("-", "")
     bad = ["", plain, "{" + G[1] + "}", G[1] + "\n", G[1].replace("0", "٠"), 5, None]
@@ -69,7 +69,7 @@ def test_an_invalid_guid_is_rejected(site):
 
 
 def test_one_guid_in_both_lists_is_refused_even_when_one_is_sent(site):
-    # C-OWN-4, C-OWN-5
+    # C-OWN-4
     mod = create(site, title="x", requires=[G[0]], conflictsWith=[G[1]])
     both = [
         {"requires": [G[1].upper()]},

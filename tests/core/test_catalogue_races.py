@@ -88,7 +88,7 @@ def test_of_eight_edits_of_one_state_one_is_made(sites):
 
 
 def test_of_eight_calls_with_one_key_one_creates(sites):
-    # C-OWN-32
+    # C-OWN-31
     headers, owner = {"Idempotency-Key": "k"}, sites[0].as_account(OWNER)
 
     def create(site):
@@ -125,7 +125,7 @@ def test_images_never_pass_their_sum(sites):
 
 
 def test_one_guid_never_comes_into_both_lists(sites):
-    # C-OWN-5, T-E6
+    # C-OWN-4, T-E6
     for _ in range(5):
         mod = new_mod(sites[0])
         sent = [{"requires": [GUID]}, {"conflictsWith": [GUID]}] * 2

@@ -83,7 +83,7 @@ def mod_ids(places):
 
 @pytest.mark.parametrize(("method", "suffix"), MOD_CALLS)
 def test_a_mod_that_is_not_the_callers_answers_as_one_that_is_not_there(site, places, method, suffix):
-    # C-OWN-12, C-OWN-13, C-OWN-14, C-OWN-34, C-OWN-40, C-OWN-41, T-B3
+    # C-OWN-12, C-OWN-13, C-OWN-40, C-OWN-41, T-B3
     missing = call(site, "DELETE", "/api/modhub/1000000")
     assert (missing.status_int, missing.json) == (401, REFUSED)
     assert missing.headers["WWW-Authenticate"] == 'Bearer realm="modhub"'
@@ -97,7 +97,7 @@ def test_a_mod_that_is_not_the_callers_answers_as_one_that_is_not_there(site, pl
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
 def test_a_note_or_an_image_that_is_not_there_answers_alike_to_everybody(site, places, method):
-    # C-NOTE-5, C-OWN-12, T-B3
+    # C-NOTE-4, C-OWN-12, T-B3
     own, stranger = site.as_account(OWNER), site.as_account(STRANGER)
     note, foreign, mine = places["note"], places["foreign"], places["mine"]
     urls = [(own, f"{mine}/changelog/{bad}") for bad in (foreign, 10**6, 10**30, "abc", "-1")]

@@ -160,7 +160,7 @@ def call_cost(site, account, method, url):
 
 @pytest.mark.postgres
 def test_a_foreign_and_an_absent_mod_cost_the_same(site):
-    # C-OWN-14, T-B4
+    # C-OWN-12, T-B4
     mod, draft = published_mod(site), new_mod(site)
     note = site.get(mod_address(mod, "changelog")).json["notes"][0]["id"]
     for account in (None, 8):

@@ -33,7 +33,7 @@ def post(site, mod, rest, body, **options):
 
 
 def test_code_writes_an_entry_and_css_none_and_both_keep_their_address(site):
-    # C-NOTE-1, C-NOTE-2, C-READ-9, C-UP-5, C-UP-6
+    # C-NOTE-1, C-UP-5, C-READ-9, C-UP-2
     mod = published_mod(site)
     first = upload_asset(site, mod, "css", b"one")["assets"]
     upload_asset(site, mod, "code", b"two!", version=" 2 ", name="2.zip")
@@ -87,7 +87,7 @@ def test_the_type_sent_is_stored_and_returned(site):
 
 
 def test_a_code_upload_needs_a_version(site):
-    # C-UP-3, C-UP-8
+    # C-UP-3
     mod = new_mod(site)
     for query in ("", "?version=%20%0A", "?Version=1"):
         refused = post(site, mod, f"code{query}", b"x")
@@ -154,7 +154,7 @@ def test_what_a_program_made_of_its_file_is_refused(site, body):
 
 
 def test_an_empty_or_encoded_body_is_refused(site):
-    # C-UP-1, C-UP-9, T-A8
+    # C-UP-1, T-A8
     mod = new_mod(site)
     for rest in ("code?version=1", "css", "images"):
         assert post(site, mod, rest, b"").status_int == 400
@@ -167,7 +167,7 @@ def test_an_empty_or_encoded_body_is_refused(site):
 
 @pytest.mark.usefixtures("small")
 def test_limits_are_exact_and_name_the_limit_that_was_passed(site):
-    # C-TXT-7, C-UP-2, C-UP-12
+    # C-TXT-7, C-UP-2, C-UP-11
     mod = new_mod(site)
     for rest, limit in (("code?version=1", 100), ("css", 50), ("images", 30)):
         refused = post(site, mod, rest, b"x" * (limit + 1))
@@ -188,7 +188,7 @@ def run_sweep(site):
 
 @pytest.mark.usefixtures("small")
 def test_images_have_a_sum(site):
-    # C-UP-11, C-UP-12, C-UP-14
+    # C-UP-11, C-UP-14
     mod = new_mod(site)
     # The sum is of images alone, and of one mod.
     upload_asset(site, mod, "code", b"x" * 100, version="1")
@@ -252,7 +252,7 @@ def linked(answer):
 
 
 def test_a_download_is_tied_to_what_was_read(site):
-    # C-FILE-9, C-READ-11
+    # C-FILE-2, C-READ-11
     mod = published_mod(site)
     upload_asset(site, mod, "css", b"p {}", name='"><; \u00e4' * 60, content_type="text/css")
     upload_asset(site, mod, "images", PNG, content_type="image/png")
@@ -277,7 +277,7 @@ def test_a_download_is_tied_to_what_was_read(site):
 
 
 def test_css_has_no_effect_on_any_page(site):
-    # C-UP-15
+    # C-UP-2
     mod = published_mod(site)
     author = new_visitor(site, OWNER)
     addresses = ["/Modhub", mod["url"], f"/Modhub/mine/{mod['id']}"]

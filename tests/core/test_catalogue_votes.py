@@ -28,7 +28,7 @@ def test_one_vote_an_account_and_zero_withdraws(site):
 
 
 def test_owners_do_not_vote_on_their_own(site):
-    # C-VOTE-3
+    # C-VOTE-1
     mod = published_mod(site)
     for value in (1, 0, -1):
         assert vote(site, mod, OWNER, value, 403)["error"] == "own_mod"

@@ -79,7 +79,7 @@ def test_a_repeated_image_is_added_once(site, monkeypatch):
 
 
 def test_refusals_are_not_kept(site):
-    # C-OWN-32
+    # C-OWN-31
     create(site, "k", 400, title="")
     site.post_json(MODS, {"title": "x"}, headers={"Idempotency-Key": "k"}, status=401)
     mod = create(site, "k", title="x")
@@ -93,7 +93,7 @@ def test_refusals_are_not_kept(site):
 
 
 def test_a_deleted_mod_is_401_as_to_strangers(site):
-    # C-OWN-31, C-OWN-32
+    # C-OWN-31
     mod = create(site, "k", title="x")
     add_image(site, mod, "k", b"image")
     # Before the key, ownership is checked.

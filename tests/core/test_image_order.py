@@ -27,7 +27,7 @@ def order_of(site, mod):
 
 
 def test_the_order_is_the_owners(site):
-    # C-PIC-8, C-MOD-12, C-MOD-13
+    # C-PIC-21, C-MOD-12, C-MOD-13
     mod = published_mod(site)
     ids = add_images(site, mod, "a", "b", "c")
     author, here = new_visitor(site, OWNER), f"/Modhub/mine/{mod['id']}"
@@ -97,7 +97,7 @@ def put(site, mod, name, body, status=200):
 
 
 def test_captions_and_order_by_the_api(site):
-    # C-PIC-20, C-PIC-21, C-PIC-8, C-PIC-9
+    # C-PIC-9, C-PIC-21
     mod = new_mod(site)
     first, second, third = map(int, add_images(site, mod, "a", "b", "c"))
     captions = [{"assetId": third, "caption": " Thr\nee "}, {"assetId": first, "caption": "x" * 1000}]
@@ -120,7 +120,7 @@ def test_captions_and_order_by_the_api(site):
 
 
 def test_lists_of_other_images_are_refused(site):
-    # C-PIC-20, C-PIC-21
+    # C-PIC-9, C-PIC-21
     mod, other = new_mod(site), new_mod(site)
     first, second = map(int, add_images(site, mod, "a", "b"))
     (strange,) = map(int, add_images(site, other, "a"))

@@ -18,7 +18,6 @@ def put(site, mod, name, content_type):
 
 
 def test_many_images_are_one_gallery_and_mostly_folded_away(site):
-    # C-PIC-10
     mod = published_mod(site)
     shots = [put(site, mod, f"{number}.png", "image/png") for number in range(12)]
     author, here = new_visitor(site, OWNER), f"/Modhub/mine/{mod['id']}"

@@ -44,7 +44,7 @@ def number_of(draft):
 
 
 def test_what_is_published_by_form_is_what_was_typed_and_sent(site, draft, published):
-    # C-PAGE-2, C-PAGE-6, C-PAGE-11
+    # C-PAGE-2, C-PAGE-6, C-OWN-8
     number = number_of(draft)
     shown = site.get(f"/api/modhub/{number}").json
     assert (shown["title"], shown["games"], shown["requires"]) == ("My <mod>", ["Portal", "Quake"], [ABSENT])

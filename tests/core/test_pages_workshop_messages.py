@@ -148,7 +148,7 @@ def test_the_steps_say_what_is_done_and_what_is_left(site, author):
 
 
 def test_the_publish_box_sums_up_what_becomes_public(site, author):
-    # C-PAGE-26
+    # C-OWN-8
     needed = published_mod(site, title="Needed")
     page = make_mod_by_form(author, title="Sum", games="Portal", requires=f"{needed['guid']}\n{ABSENT}")
     address = page.request.path

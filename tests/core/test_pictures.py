@@ -85,7 +85,7 @@ class FakeDecoder(Decoder):
 
 @pytest.mark.process
 def test_pictures_answer_as_their_image_does(site):
-    # C-PIC-1, C-PIC-2, C-PIC-3, C-PIC-4
+    # C-PIC-1, C-PAGE-85
     mod = new_mod(site)
     upload_asset(site, mod, "code", version="1")
     original = add_image(site, mod)["url"]
@@ -171,7 +171,7 @@ def test_what_no_browser_shows_is_a_file(site, content, content_type, first, lat
 
 @pytest.mark.postgres
 def test_an_image_that_is_deleted_meanwhile_leaves_nothing(site):
-    # C-PIC-2
+    # C-PIC-1
     mod = published_mod(site)
     number = add_image(site, mod)["url"].rpartition("/")[2]
     before = len(stored_files(site))
@@ -258,7 +258,7 @@ def test_a_child_that_fails_is_tried_again_and_a_store_that_fails_is_waited_for(
 
 @pytest.mark.postgres
 def test_missing_pictures_and_those_of_no_image_are_damage(site):
-    # C-PIC-7
+    # C-PIC-6
     number = int(add_image(site, published_mod(site))["url"].rpartition("/")[2])
     assert worker_of(site, FakeDecoder()).make_next()
     with site.databases.write_session() as session:
@@ -274,7 +274,7 @@ def test_missing_pictures_and_those_of_no_image_are_damage(site):
 
 
 def test_a_picture_by_its_width_alone(site):
-    # C-PIC-24
+    # C-PIC-1
     mod = published_mod(site)
     image = add_image(site, mod)
     original, address = image["url"], image["url"].replace("/file/", "/picture/")
@@ -293,7 +293,7 @@ def test_a_picture_by_its_width_alone(site):
 
 
 def test_there_is_no_picture_of_another_size_and_of_no_image(site):
-    # C-PIC-24
+    # C-PIC-1
     mod = published_mod(site)
     address = add_image(site, mod)["url"].replace("/file/", "/picture/")
     code = mod["assets"][0]["url"].replace("/file/", "/picture/")

@@ -65,7 +65,7 @@ def test_the_limit_itself_is_taken_by_length_and_chunked_on_one_connection(servi
 
 
 def test_a_chunked_body_is_refused_as_it_passes_the_limit_not_at_its_end(service):
-    # C-UP-12, T-D3
+    # C-UP-11, T-D3
     with RawClient(service) as client:
         client.send(post("/owner/1", CREDENTIAL, CHUNKED, body=chunk(LIMIT)))
         answer = client.ask(b"1\r\nx")

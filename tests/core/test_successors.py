@@ -26,7 +26,7 @@ def banner(page):
 
 
 def test_a_published_successor_is_shown_to_readers(site):
-    # C-OWN-18, C-OWN-19
+    # C-OWN-18
     old, new = published_mod(site, title="Old"), published_mod(site, owner=8, title="New <b>one</b>")
     before = site.get(mod_address(old)).json
     for typed in ("new <B>one</b>", f"New – {new['guid']}"):
@@ -81,7 +81,7 @@ def test_a_strangers_draft_is_as_an_unknown_mod(site):
 
 
 def test_a_rehearsal_names_it(site):
-    # C-OWN-19, C-OWN-17
+    # C-OWN-18, C-OWN-17
     mod, draft = new_mod(site), new_mod(site, owner=8)
     supersede(site, mod, draft["guid"])
     report = site.as_account(OWNER).post(mod_address(mod, "rehearsal")).json
@@ -94,7 +94,7 @@ def put_successor(site, mod, by, status=200):
 
 
 def test_the_successor_is_named_by_the_api(site):
-    # C-OWN-33, C-OWN-19
+    # C-OWN-18
     old, new = published_mod(site, title="Old"), published_mod(site, owner=8, title="New")
     document = {"supersededBy": {name: new[name] for name in ("guid", "id", "title", "url")}}
     whole = site.get(new["url"]).html.find("link", rel="canonical")["href"]
@@ -111,7 +111,7 @@ def test_the_successor_is_named_by_the_api(site):
 
 
 def test_what_is_no_successor_is_400(site):
-    # C-OWN-33
+    # C-OWN-18
     mod, draft = published_mod(site), new_mod(site, owner=8)
     refused = {
         put_successor(site, mod, by, 400)["message"]

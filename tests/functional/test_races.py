@@ -32,7 +32,7 @@ def digest(content):
 
 
 def test_of_eight_uploads_of_one_version_one_is_taken(service, own):
-    # C-UP-13, T-E1
+    # C-UP-4, T-E1
     mod = own.published("One version")
     path = f"/api/modhub/{mod['id']}"
     for turn in range(3):

@@ -39,7 +39,7 @@ def pieces(size):
 
 @pytest.mark.parametrize("chunked", [False, True])
 def test_64_mb_are_taken_and_one_byte_more_is_not(service, own, chunked):
-    # C-UP-11, C-UP-12, T-D3
+    # C-UP-11, T-D3
     mod = own.new_mod("Large")
     exact = pieces(LIMIT) if chunked else bytes(LIMIT)
     answer = own.send_file(mod["id"], "code", exact, version="1")

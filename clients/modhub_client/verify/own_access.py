@@ -57,7 +57,7 @@ def _a_bad_token_is_401_and_says_so(run: Run) -> None:
     owner.call("GET", "/api/modhub/mine").expect(200)
 
 
-@own_check("C-OWN-14")
+@own_check("C-OWN-12")
 def _somebody_elses_mod_is_as_one_that_does_not_exist(run: Run) -> None:
     """By calls that would change nothing."""
     owner, number = owner_of(run), foreign_mod(run)
@@ -78,7 +78,7 @@ def _credentials_come_before_input_and_input_before_state(run: Run) -> None:
     mod.call("PUT", body=b"{", headers={"If-Match": '"2001"'}).expect(400)
 
 
-@own_check("C-OWN-33", "C-OWN-18", added=True)
+@own_check("C-OWN-18", added=True)
 def _a_successor_is_set_and_cleared(run: Run) -> None:
     """Nobody sees a draft as one; the mod itself, or what is no mod, is refused."""
     mod = mod_of(run)
@@ -203,7 +203,7 @@ def _a_draft_is_not_read(run: Run) -> None:
         require_absent(run, rest)
 
 
-@own_check("C-PIC-9", "C-OWN-19", added=True)
+@own_check("C-PIC-9", "C-OWN-18", added=True)
 def _captions_and_successor_of_a_draft_are_not_read(run: Run) -> None:
     for rest in ("/captions", "/superseded"):
         require_absent(run, rest)
@@ -224,7 +224,7 @@ def _the_links_of_a_draft_are_not_read(run: Run) -> None:
     require_absent(run, "/links")
 
 
-@own_check("C-FILE-7", "C-PIC-2")
+@own_check("C-FILE-7", "C-PIC-1")
 def _no_file_of_a_draft_is_served(run: Run) -> None:
     """Code, css and image, to its owner neither."""
     mod = full_draft(run)

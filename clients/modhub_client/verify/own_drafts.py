@@ -41,7 +41,7 @@ def _an_edit_changes_only_what_is_sent(run: Run) -> None:
         require_equal(f"{name} after an edit without it", before[name], after[name])
 
 
-@own_check("C-OWN-3")
+@own_check("C-OWN-2")
 def _a_list_replaces_the_stored_one_and_an_empty_one_clears_it(run: Run) -> None:
     """Games, requirements and conflicts."""
     mod = mod_of(run)
@@ -75,7 +75,7 @@ def _bad_lists_are_refused(run: Run) -> None:
         require(body.get("message"), f"PUT of {fields}: the refusal has no sentence.")
 
 
-@own_check("C-OWN-5")
+@own_check("C-OWN-4")
 def _both_lists_are_checked_together_and_a_refusal_changes_neither(run: Run) -> None:
     """Also when one alone is sent."""
     mod = mod_of(run)
@@ -88,7 +88,7 @@ def _both_lists_are_checked_together_and_a_refusal_changes_neither(run: Run) -> 
     require_equal("conflictsWith after refusals", [], now["conflictsWith"])
 
 
-@own_check("C-OWN-6")
+@own_check("C-OWN-1")
 def _a_refused_creation_creates_nothing(run: Run) -> None:
     """The account's list has no such mod."""
     owner = owner_of(run)
@@ -100,7 +100,7 @@ def _a_refused_creation_creates_nothing(run: Run) -> None:
     require_equal("mods that refused calls created", [], created)
 
 
-@own_check("C-OWN-7", "C-MOD-2", "C-UP-5")
+@own_check("C-OWN-2", "C-MOD-2", "C-UP-5")
 def _what_the_service_sets_cannot_be_edited(run: Run) -> None:
     """Version, state, ids, owner and times stay."""
     mod = mod_of(run)
@@ -144,7 +144,7 @@ def _an_edit_of_another_state_is_refused(run: Run) -> None:
     mod.edit({"requires": ["no guid"]}, **{"If-Match": f'"{stale}"'}).expect_error(400)
 
 
-@own_check("C-OWN-31", "C-OWN-32")
+@own_check("C-OWN-31")
 def _a_creation_that_is_repeated_creates_one_mod(run: Run) -> None:
     """And 401 once that mod is deleted. A refusal keeps no key: it works for the next call."""
     owner = owner_of(run)

@@ -11,7 +11,7 @@ from modhub_client.verify.replies import require, require_equal
 from modhub_client.verify.run import Run, find_asset
 
 
-@own_check("C-OWN-8", "C-OWN-9")
+@own_check("C-OWN-8")
 def _a_draft_is_published_once_it_has_a_code_file(run: Run) -> None:
     """Without one it is 409; a second time changes nothing, and nothing takes it back."""
     mod = mod_of(run)
@@ -99,7 +99,7 @@ def _a_published_mod_is_found_by_its_words_and_games(run: Run) -> None:
     require(mod.id in newest, "The mod that was just published is not among the last changed.")
 
 
-@own_check("C-VOTE-3")
+@own_check("C-VOTE-1")
 def _an_owner_cannot_vote(run: Run) -> None:
     """And there is no vote."""
     mod = published(run)
@@ -108,7 +108,7 @@ def _an_owner_cannot_vote(run: Run) -> None:
     require_equal("votes of a new mod", (0, 0), (votes["ups"], votes["downs"]))
 
 
-@own_check("C-PIC-9", "C-OWN-19", added=True)
+@own_check("C-PIC-9", "C-OWN-18", added=True)
 def _captions_are_read_and_a_draft_supersedes_nothing(run: Run) -> None:
     """Captions in the order of the images; the owner may name the draft as successor."""
     mod = published(run)
@@ -119,7 +119,7 @@ def _captions_are_read_and_a_draft_supersedes_nothing(run: Run) -> None:
     mod.call("PUT", "/superseded", {"by": None}).expect(200)
 
 
-@own_check("C-UP-6")
+@own_check("C-UP-2")
 def _a_new_version_is_served_at_the_same_address(run: Run) -> None:
     mod = published(run)
     path = find_asset(mod.public, "code")["url"]

@@ -185,7 +185,7 @@ def _bad_builds_are_refused(run: Run) -> None:
     require('"refused"' not in listed, "A refused build is in the list of builds.")
 
 
-@publish_check("C-ERR-20", "C-UP-12", feature="modhub_builds")
+@publish_check("C-ERR-20", "C-UP-11", feature="modhub_builds")
 def _a_build_that_is_declared_too_large_is_refused_at_once(run: Run) -> None:
     """None of it is sent."""
     key = publisher_of(run).credential

@@ -117,7 +117,7 @@ def a_file_that_is_known_is_304(run: Run) -> None:
     )
 
 
-@check("C-FILE-9", added=True)
+@check("C-FILE-2", added=True)
 def another_file_than_the_one_meant_is_412(run: Run) -> None:
     """``If-Match`` with its digest, or ``*``, gets it."""
     etag = run.a_file.header("ETag")
@@ -164,7 +164,7 @@ def pages_of_other_sites_may_use_files(run: Run) -> None:
         reply.expect_header("Cross-Origin-Resource-Policy", "cross-origin")
 
 
-@check("C-PIC-24", added=True)
+@check("C-PIC-1", added=True)
 def an_image_has_small_pictures(run: Run) -> None:
     """By its width alone: WebP for who takes that, else JPEG; the image itself while there is none; else one 404."""
     mod = run.find_mod("an image", lambda mod: find_asset(mod, "image"))

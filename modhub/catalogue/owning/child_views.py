@@ -87,7 +87,7 @@ def delete_image_view(context: ImageResource, request: Request) -> Response:
         takes=NoteChange,
         returns=NoteDocument,
         refusals=(WRONG_TYPE,),
-        clauses=("C-NOTE-3", "C-NOTE-5"),
+        clauses=("C-NOTE-3", "C-NOTE-4"),
     ),
 )
 def edit_note_view(context: NoteResource, request: Request) -> NoteDocument:
@@ -106,7 +106,7 @@ def edit_note_view(context: NoteResource, request: Request) -> NoteDocument:
         id="delete_entry",
         about="Remove a changelog entry. Its version can be uploaded again.",
         status=204,
-        clauses=("C-NOTE-4", "C-NOTE-5"),
+        clauses=("C-NOTE-4",),
     ),
 )
 def delete_note_view(context: NoteResource, request: Request) -> Response:
@@ -147,7 +147,7 @@ def list_own_files_view(context: ModResource, request: Request) -> FilesDocument
         returns=CaptionsDocument,
         refusals=(Refusal(400, "invalid_input", "No list, an image listed twice, or not one of this mod."),),
         leads_to=(Lead("delete_image", {"id": "$request.path.id", "assetId": "$response.body#/captions/0/assetId"}),),
-        clauses=("C-PIC-20",),
+        clauses=("C-PIC-9",),
     ),
 )
 def change_captions_view(context: ModResource, request: Request) -> CaptionsDocument:
@@ -193,7 +193,7 @@ def order_images_view(context: ModResource, request: Request) -> ModDocument:
                 "Neither a GUID nor the address of a mod that is published or yours, or the mod itself.",
             ),
         ),
-        clauses=("C-OWN-18", "C-OWN-33"),
+        clauses=("C-OWN-18",),
     ),
 )
 def change_successor_view(context: ModResource, request: Request) -> SupersededDocument:

@@ -166,7 +166,7 @@ def read_mod_view(context: ModResource, request: Request) -> Response:
         about="The changelog of a published mod, newest first.",
         returns=NotesDocument,
         refusals=(NO_MOD,),
-        clauses=("C-READ-8", "C-NOTE-1", "C-NOTE-2"),
+        clauses=("C-READ-8", "C-NOTE-1", "C-UP-5"),
     ),
 )
 def read_notes_view(context: ModChild, request: Request) -> Response:
@@ -203,7 +203,7 @@ def read_captions_view(context: ModResource, request: Request) -> Response:
         about="The published mod that supersedes this one, or null.",
         returns=SupersededDocument,
         refusals=(NO_MOD,),
-        clauses=("C-OWN-19",),
+        clauses=("C-OWN-18",),
     ),
 )
 def read_successor_view(context: ModResource, request: Request) -> Response:
@@ -240,7 +240,7 @@ def list_games_view(_context: Any, request: Request) -> Response:
         about="The code file of a published mod.",
         returns=RANGED_FILE,
         refusals=(Refusal(404, "not_found", "No such mod, it is a draft or hidden, or it has no code."),),
-        clauses=("C-READ-9", "C-FILE-1", "C-FILE-2", "C-FILE-5", "C-FILE-6", "C-FILE-8", "C-FILE-9"),
+        clauses=("C-READ-9", "C-FILE-1", "C-FILE-2", "C-FILE-5", "C-FILE-6", "C-FILE-8"),
     ),
 )
 def download_view(context: ModResource, request: Request) -> Response:
@@ -257,7 +257,7 @@ def download_view(context: ModResource, request: Request) -> Response:
         about="A file of a published mod: the `url` of an asset.",
         returns=RANGED_FILE,
         refusals=(Refusal(404, "not_found", "No such file, or its mod is a draft or hidden."),),
-        clauses=("C-FILE-1", "C-FILE-2", "C-FILE-4", "C-FILE-5", "C-FILE-6", "C-FILE-7", "C-FILE-8", "C-FILE-9"),
+        clauses=("C-FILE-1", "C-FILE-2", "C-FILE-4", "C-FILE-5", "C-FILE-6", "C-FILE-7", "C-FILE-8"),
     ),
 )
 def read_file_view(context: FileResource, request: Request) -> Response:
@@ -282,7 +282,7 @@ def read_picture_view(context: PictureResource, request: Request) -> Response:
         "While there is no such copy, the image itself.",
         returns=RANGED_FILE,
         refusals=(Refusal(404, "not_found", "No such image or width, or its mod is a draft or hidden."),),
-        clauses=("C-PIC-24", "C-FILE-1", "C-FILE-2", "C-FILE-4", "C-FILE-7"),
+        clauses=("C-PIC-1", "C-FILE-1", "C-FILE-2", "C-FILE-4", "C-FILE-7"),
     ),
 )
 def read_sized_picture_view(context: SizedPictureResource, request: Request) -> Response:
