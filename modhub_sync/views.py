@@ -147,7 +147,7 @@ def updates_view(_context: Any, request: Request) -> UpdatesDocument:
             ),
         ),
         leads_to=(Lead("read_changes", {"since": "$response.body#/serial", "feed": "$response.body#/feed"}),),
-        clauses=("C-SYNC-4", "C-SYNC-5", "C-SYNC-6", "C-SYNC-7", "C-SYNC-15", "C-SYNC-25", "C-SYNC-26"),
+        clauses=("C-SYNC-4", "C-SYNC-5", "C-SYNC-6", "C-SYNC-7"),
     ),
 )
 def changes_view(_context: Any, request: Request) -> Response:
@@ -185,16 +185,7 @@ def _number(name: str, value: str) -> int:
             ),
             body_over(limits.PLAN_QUESTION),
         ),
-        clauses=(
-            "C-SYNC-9",
-            "C-SYNC-10",
-            "C-SYNC-11",
-            "C-SYNC-17",
-            "C-SYNC-20",
-            "C-SYNC-22",
-            "C-SYNC-23",
-            "C-SYNC-24",
-        ),
+        clauses=("C-SYNC-9", "C-SYNC-10", "C-SYNC-11", "C-SYNC-17", "C-SYNC-20"),
     ),
 )
 def plan_view(_context: Any, request: Request) -> PlanDocument:
@@ -249,7 +240,7 @@ def check_lock_view(_context: Any, request: Request) -> LockStateDocument:
             ),
         ),
         leads_to=(Lead("download_snapshot", {"sha256": "$response.body#/sha256"}),),
-        clauses=("C-SYNC-12", "C-SYNC-13", "C-SYNC-21"),
+        clauses=("C-SYNC-12", "C-SYNC-13"),
     ),
 )
 def read_pointer_view(_context: Any, request: Request) -> Response:

@@ -84,7 +84,7 @@ def list_tags_view(_context: Any, request: Request) -> Response:
         about="The tags of a published mod.",
         returns=TagsDocument,
         refusals=(Refusal(404, "not_found", "No such mod, or it is a draft or hidden."),),
-        clauses=("C-TAG-2", "C-TAG-6"),
+        clauses=("C-TAG-2",),
     ),
 )
 def read_tags_view(context: TagsResource, request: Request) -> Response:

@@ -291,7 +291,7 @@ class PublishedCopy(NamedTuple):
         """What an edit is recorded as.
 
         Once files have changed, edits are recorded as that, too: who has missed the entry of the file, since each
-        mod has only its latest, must still learn of it (C-SYNC-25).
+        mod has only its latest, must still learn of it (C-SYNC-5).
         """
         return What.FILE if self.what == What.FILE.value else What.EDITED
 
@@ -323,7 +323,7 @@ def _difference(old: PublishedCopy | None, new: Any) -> What | None:
 
 
 def mark_changelog_edited(session: Session, mod_id: int) -> None:
-    """Record an edit of the changelog if the mod is public; the copy stays as it is (C-SYNC-26)."""
+    """Record an edit of the changelog if the mod is public; the copy stays as it is (C-SYNC-5)."""
     for published in read_published(session, [mod_id]).values():
         mark_mod_changed(session, published.guid, mod_id, published.edited, after=published.updated_at)
 

@@ -83,7 +83,7 @@ class AddressDocument(Struct, rename="camel"):
             Refusal(400, "invalid_input", "`baseUrl` is missing or is not such an origin."),
             Refusal(401, "unknown_api_key", "Another key, a machine key, or none is configured."),
         ),
-        clauses=("C-ADDR-1", "C-ADDR-2", "C-ADDR-3", "C-ADDR-4", "C-ADDR-5", "C-ADDR-6"),
+        clauses=("C-ADDR-1", "C-KEY-2", "C-ADDR-3", "C-ADDR-5"),
     ),
 )
 def report_address_view(_context: Any, request: Request) -> AddressDocument:

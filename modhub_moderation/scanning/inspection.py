@@ -173,7 +173,7 @@ def _mod_id_of(context: Any) -> int | None:
 
 
 def keep_unscanned_from_public(event: ModChanged) -> None:
-    """503 for an upload that would wait for the scanner, but belongs to a mod that everybody sees (C-SCN-6).
+    """503 for an upload that would wait for the scanner, but belongs to a mod that everybody sees (C-SCN-4).
 
     The upload has locked the mod by now. A hidden mod counts, because everybody sees it once it is released.
     """

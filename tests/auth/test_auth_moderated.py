@@ -74,7 +74,7 @@ def test_what_was_allowed_before_the_block_is_not_stored_after_it(app, ada, monk
 
 
 def test_a_name_goes_and_comes_back(app, ada):
-    # C-QUE-7
+    # C-CAS-5
     ada.publish()
     part = app.find_service(IModeration).parts["author_name"]
     with app.databases.write_session.begin() as session:

@@ -165,7 +165,7 @@ def test_a_store_that_refuses_the_clock_says_so():
 
 
 def test_the_endpoint_follows_what_is_reported():
-    # C-ADDR-7
+    # C-ADDR-5
     made = S3Connection(Bucket("bucket", "", "https://ini.example.org", "here", "key", "hunter2"))
     reported = [None]
 

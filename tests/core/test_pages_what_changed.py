@@ -256,7 +256,7 @@ def test_words_are_nowhere_when_a_mod_is_not_public(site, author):
 
 
 def test_a_version_with_words_is_one_change_of_files(site, author):
-    # C-PAGE-70, C-SYNC-25: the edit in the same transaction does not hide that the file is another one.
+    # C-PAGE-70, C-SYNC-5: the edit in the same transaction does not hide that the file is another one.
     mod = published_mod(site, version="1")
     with site.databases.readonly_session() as session:
         from_before = session.connection().exec_driver_sql("SELECT max(serial) FROM core_change").scalar()

@@ -101,7 +101,7 @@ def undamaged(site):
 
 @pytest.mark.postgres
 def test_an_image_goes_at_once_and_comes_back_under_its_address(site, mod):
-    # C-QUE-7, T-G6
+    # C-CAS-5, T-G6
     image, before = mod["assets"][1], shown(site, mod)
     asset_id = int(image["url"].rpartition("/")[2])
     captions = {"captions": [{"assetId": asset_id, "caption": "Coins"}]}
@@ -130,7 +130,7 @@ def test_an_image_goes_at_once_and_comes_back_under_its_address(site, mod):
 
 @pytest.mark.postgres
 def test_a_removed_entry_keeps_its_version_and_comes_back_under_its_id(site, mod):
-    # C-QUE-7, T-G6
+    # C-CAS-5, T-G6
     (note,) = notes_of_mod(site, mod)
     owner = site.as_account(OWNER)
     note = owner.put_json(mod_address(mod, "changelog", note["id"]), {"title": "News", "text": "<p>Coins</p>"}).json
@@ -157,7 +157,7 @@ def test_a_removed_entry_keeps_its_version_and_comes_back_under_its_id(site, mod
 
 
 def test_a_description_comes_back_unless_there_is_a_new_one(site, mod):
-    # C-QUE-7, T-G6
+    # C-CAS-5, T-G6
     before = shown(site, mod)
     kept = remove(site, mod, "description")
     assert site.get(mod_address(mod)).json["description"] == ""

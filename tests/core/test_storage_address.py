@@ -42,7 +42,7 @@ def test_a_report_is_stored_and_changes_once(storage):
 
 
 def test_a_key_that_is_not_the_address_key_is_refused(storage):
-    # C-ADDR-2, C-KEY-4
+    # C-KEY-2, C-KEY-4
     for key in ("machine", "", KEY + " ", KEY.upper(), "\u0627"):
         answer = send(storage, key=key.encode().decode("latin-1"), status=401)
         assert answer.json == {"error": "unknown_api_key"}
@@ -55,7 +55,7 @@ def test_a_key_that_is_not_the_address_key_is_refused(storage):
 
 
 def test_with_none_configured_every_key_is_refused(start):
-    # C-ADDR-2
+    # C-KEY-2
     site = start("", modhub__storage_address_key="  ", ApiPrivateKeys="machine")
     for key in ("", "  ", KEY):
         assert send(site, key=key, status=401).json == {"error": "unknown_api_key"}
@@ -109,7 +109,7 @@ https://[]|https://[1]|https://[::1|https://::1|https://2001:db8::1|https://[200
 
 @pytest.mark.parametrize("origin", [origin for line in NO_ORIGINS.split("\n") for origin in line.split("|") if origin])
 def test_invalid_origins(origin):
-    # C-ADDR-3, C-ADDR-4, T-C15
+    # C-ADDR-3, T-C15
     with pytest.raises(ValueError):  # noqa: PT011 - one answer for all
         parse_origin(origin)
 
@@ -130,14 +130,14 @@ SHOWN += ["\U0010ffff", "\u05d0a", "a\u05d0", "a\u0661"]
 
 @pytest.mark.parametrize("host", [host for line in INSIDE.split() for host in line.split("|")])
 def test_an_address_that_leads_back_inside_is_no_origin(host):
-    # C-ADDR-4, T-C15
+    # C-ADDR-3, T-C15
     with pytest.raises(ValueError):  # noqa: PT011 - one answer for all
         parse_origin(f"https://{host}:8443")
 
 
 @pytest.mark.parametrize("name", [*NO_HOSTS.split("|"), *("xn--" + name.encode("punycode").decode() for name in SHOWN)])
 def test_a_name_that_no_browser_takes_is_no_origin(name):
-    # C-ADDR-4
+    # C-ADDR-3
     for host in (name, f"files.{name}", f"{name}.example.org"):
         with pytest.raises(ValueError):  # noqa: PT011 - one answer for all
             parse_origin(f"https://{host}")
@@ -198,7 +198,7 @@ def test_another_process_follows_within_five_seconds(storage, start, monkeypatch
 
 
 def test_a_report_asks_nobody_and_leaves_local_files_alone(start, monkeypatch):
-    # C-ADDR-6, T-C15
+    # C-ADDR-5, T-C15
     site = start(modhub__storage_address_key=KEY)
     mod = published_mod(site)
 

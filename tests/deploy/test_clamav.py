@@ -89,7 +89,7 @@ def folder(tmp_path_factory):
     ids=lambda value: value if isinstance(value, str) else None,
 )
 def test_doctor_says_which_limit_of_clamd_to_raise(folder, limits, advice):
-    # C-SCN-7
+    # C-RUN-19
     with clamd(folder, limits) as url:
         problems = list(open_clamd(url, 60).find_problems())
     if advice is None:
@@ -100,14 +100,14 @@ def test_doctor_says_which_limit_of_clamd_to_raise(folder, limits, advice):
 
 
 def test_doctor_misses_signatures(folder):
-    # C-SCN-7
+    # C-RUN-19
     with clamd(folder, ENOUGH, signature=b"something else that is long enough") as url:
         (problem,) = open_clamd(url, 60).find_problems()
     assert "no signatures" in problem
 
 
 def test_the_service_with_clamd(folder, tmp_path):
-    # C-SCN-1, C-SCN-2, C-SCN-3, C-SCN-7
+    # C-SCN-1, C-SCN-2, C-SCN-3, C-RUN-19
     port = free_port()
     with clamd(folder, ENOUGH, port=port) as url:
         service = Installation(

@@ -67,7 +67,7 @@ def test_files_go_there_and_come_back(object_store, prefix, start):
 
 @pytest.mark.postgres
 def test_the_reported_address_is_the_endpoint_in_every_process(object_store, line, prefix, start, new_database):
-    # C-ADDR-7, C-ADDR-5
+    # C-ADDR-5
     url = new_database("")
     nowhere = stored_there(object_store, prefix, "http://127.0.0.1:1")
     first, second = start("", url=url, **nowhere), start("", url=url, **nowhere)

@@ -62,7 +62,7 @@ def test_what_counts(site, counts, address):
 
 
 def test_drafts_and_hidden_mods_do_not_count(site, counts):
-    # C-DL-1, C-DL-6
+    # C-DL-1, C-OWN-11
     draft = new_mod(site)
     upload_asset(site, draft, "code", version="1", name="a.zip")
     download(site, draft, status=404)

@@ -40,7 +40,7 @@ def listed(site, query):
 @pytest.mark.parametrize("size", [6, 7, 25])
 @pytest.mark.slow
 def test_all_pages_together_have_each_mod_once_and_in_order(site, ids, size):
-    # C-DL-5
+    # C-FRONT-7
     page_count = -(-MODS // size)
     pages = [listed(site, f"size={size}&page={number}") for number in range(1, page_count + 1)]
     assert [len(page) for page in pages[:-1]] == [size] * (page_count - 1)
@@ -57,7 +57,7 @@ def test_all_pages_together_have_each_mod_once_and_in_order(site, ids, size):
     ],
 )
 def test_a_filter_keeps_the_order(site, ids, query, places):
-    # C-DL-5
+    # C-FRONT-7
     pages = [listed(site, f"{query}&size=4&page={number}") for number in range(1, 9)]
     assert [mod_id for page in pages for mod_id in page] == expected(ids, [*places])
     total = site.get(f"/Modhub?sort=downloads&{query}").html.find(id="results").text
@@ -65,7 +65,7 @@ def test_a_filter_keeps_the_order(site, ids, query, places):
 
 
 def test_the_page_leads_on_in_the_same_order(site, ids):
-    # C-DL-5
+    # C-FRONT-7
     page = site.get("/Modhub?sort=downloads&size=20&game=Tetris&page=1").html
     assert [option.text for option in page.select("#sort option[selected]")] == ["Most downloaded"]
     assert page.select_one('link[rel="canonical"]')["href"].endswith("/Modhub?game=Tetris&sort=downloads")
@@ -79,7 +79,7 @@ def test_the_page_leads_on_in_the_same_order(site, ids):
 
 
 def test_hidden_and_deleted_mods_are_not_listed(site):
-    # C-DL-5, C-DL-6
+    # C-FRONT-7, C-OWN-11
     shown, hidden, deleted = (published_mod(site) for _ in range(3))
     with site.databases.write_session.begin() as session:
         rows = [{"mod_id": mod["id"], "downloads": 9} for mod in (shown, hidden, deleted)]

@@ -54,7 +54,7 @@ def said(site, mod, language):
 
 @pytest.mark.postgres
 def test_an_author_has_the_downloads_of_all_their_mods(site):
-    # C-PAGE-87, C-DL-6
+    # C-PAGE-87, C-OWN-11
     first, second, hidden, _uncounted = (published_mod(site) for _ in range(4))
     other = published_mod(site, owner=8)
     numbers = {first["id"]: 1200, second["id"]: 4, hidden["id"]: 50, other["id"]: 7, 10**6: 10**6}
@@ -95,7 +95,7 @@ def test_the_owner_sees_days_and_versions(site):
 
 @pytest.mark.parametrize("state", ["draft", "hidden"])
 def test_what_not_everybody_sees_shows_no_counts(site, state):
-    # C-DL-6
+    # C-OWN-11
     mod = new_mod(site) if state == "draft" else published_mod(site)
     count(site, mod, ("1", 0, 5))
     if state == "hidden":

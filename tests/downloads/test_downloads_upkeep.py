@@ -45,7 +45,7 @@ def totals(site):
 
 
 def test_verify_compares(site):
-    # C-DL-8
+    # C-DL-4
     wrong, without = damage(site)
     before = totals(site)
     with site.databases.readonly_session() as session:
@@ -59,7 +59,7 @@ def test_verify_compares(site):
 
 
 def test_the_night_corrects_once(site, caplog):
-    # C-DL-8
+    # C-DL-4
     writer = site.find_service(DownloadWriter)
     wrong, without = damage(site)
     assert writer.run_night()

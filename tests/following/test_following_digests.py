@@ -46,7 +46,7 @@ def let_pass(site, **time):
 
 
 def test_a_digest_says_each_change_once(site, ada, follower):
-    # C-FOL-7, C-FOL-8, C-FOL-15
+    # C-FOL-7, C-FOL-8
     assert make(site) == []  # what was there before is not new
     mod = ada.publish("Café HUD", "1.4", games=["Portal"])
     ada.upload(mod, "1.5", changes="<p>Faster. See <a href='https://evil.example/x'>evil.example/x</a></p>")
@@ -288,7 +288,7 @@ def test_it_is_whole_or_not_at_all(site, ada, follower, monkeypatch):
 
 
 def test_the_schedule_lets_versions_rest_and_works_once(site, ada, follower):
-    # C-FOL-11
+    # C-FOL-8
     ada.publish("Tool")
     run = partial(run_worker, site.registry, "digests")
     assert run()
@@ -322,7 +322,7 @@ def test_a_machine_whose_clock_is_ahead_loses_no_version_and_sends_none_too_soon
 
 
 def test_a_restore_says_nothing_twice(site, ada, follower):
-    # C-FOL-12
+    # C-FOL-8
     ada.publish("Tool")
     event = None
     with site.databases.write_session.begin() as session:

@@ -25,7 +25,7 @@ def listed(person):
 
 
 def test_a_reader_follows_a_mod_an_author_and_a_game(site, ada, bob):
-    # C-FOL-1, C-FOL-2, C-FOL-3
+    # C-FOL-1, C-FOL-2
     mod = ada.publish("Tool")
     answer = bob.press(mod["url"], f"{mod['url']}/follow")
     assert answer.location.endswith(f"{mod['url']}#follow")
@@ -52,7 +52,7 @@ def test_a_reader_follows_a_mod_an_author_and_a_game(site, ada, bob):
 
 
 def test_an_owner_sees_how_many_follow_a_mod(site, ada, bob):
-    # C-FOL-16
+    # C-FOL-5
     mod, eve = ada.publish("Tool"), register(ada.site, "Eve")
     other = ada.publish("Other")
 
@@ -94,7 +94,7 @@ def test_visitors_sign_in_first(site, ada, bob):
 
 
 def test_what_nobody_sees_cannot_be_followed_and_is_not_shown(site, ada, bob):
-    # C-FOL-4
+    # C-FOL-1
     draft, mod = ada.draft("Draft"), ada.publish("Hidden")
     bob.press(mod["url"], f"{mod['url']}/follow")
     bob.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")
@@ -147,7 +147,7 @@ def test_an_account_follows_so_many_and_each_once(site, ada, bob):
 
 
 def test_what_is_new_is_paged_without_hidden_mods(ada, bob, site, monkeypatch):
-    # C-FOL-3, C-FOL-4
+    # C-FOL-2, C-FOL-1
     mods = [ada.publish(f"Mod {number}") for number in range(3)]
     for mod in mods:
         bob.press(mod["url"], f"{mod['url']}/follow")
@@ -161,7 +161,7 @@ def test_what_is_new_is_paged_without_hidden_mods(ada, bob, site, monkeypatch):
 
 @pytest.mark.postgres
 def test_following_ends_with_the_mod_and_with_the_account(site, ada, bob):
-    # C-FOL-6
+    # C-FOL-5
     mod, _other = ada.publish("Tool"), ada.publish("Other")
     bob.press(mod["url"], f"{mod['url']}/follow")
     bob.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")

@@ -81,7 +81,7 @@ def test_the_cards_of_what_is_unread_say_so(ada, bob):
 
 
 def test_what_nobody_sees_is_not_counted(site, ada, bob):
-    # C-FOL-4, C-FOL-13
+    # C-FOL-1, C-FOL-13
     mod = ada.publish("Tool")
     bob.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")
     draft = ada.draft("Draft")

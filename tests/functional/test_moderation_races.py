@@ -28,7 +28,7 @@ def outcomes(answers):
 
 
 def test_calls_at_two_processes_never_pass_a_quota(service):
-    # C-QUO-2, C-QUO-4, C-QUO-6
+    # C-QUO-2, C-QUO-4, C-QUO-1
     own = service.register("eager")
     mods = [own.new_mod(f"Mod {number}")["id"] for number in range(CALLS)]
     created = patiently_at_once([partial(own.ask, "POST", "/api/modhub", {"title": "One more"})] * CALLS)

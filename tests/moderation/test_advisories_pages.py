@@ -98,7 +98,7 @@ def test_a_file_is_found_in_all_mods_and_elsewhere(start):
 
 
 def test_a_published_mod_with_an_advised_file_warns(site, owner):
-    # C-ADV-6
+    # C-ADV-3
     mod, former = with_code(owner, b"malware"), with_code(owner, b"malware", b"clean")
     page = f"/Modhub/{mod['id']}"
     assert "advised" not in messages_on(site.get(page))
@@ -114,7 +114,7 @@ def test_a_published_mod_with_an_advised_file_warns(site, owner):
 
 
 def test_the_warning_costs_the_same_for_many_files(site, owner):
-    # C-ADV-6
+    # C-ADV-3
     few, many = (with_code(owner, b"malware") for _ in range(2))
     for number in range(5):
         upload_asset(owner, many, "images", b"%d" % number, name=f"{number}.png", content_type="image/png")
@@ -128,7 +128,7 @@ def test_the_warning_costs_the_same_for_many_files(site, owner):
 
 
 def test_nothing_of_a_hidden_mod_is_in_its_404(site, owner):
-    # C-ADV-6, C-PRO-2
+    # C-ADV-3, C-PRO-2
     hidden, draft = with_code(owner, b"malware"), with_code(owner, b"malware", publish=False)
     hide_mod(site, hidden)
     advise(site, DIGEST)
@@ -137,7 +137,7 @@ def test_nothing_of_a_hidden_mod_is_in_its_404(site, owner):
 
 
 def test_what_a_moderator_removed_is_in_no_warning(site, owner):
-    # C-ADV-6
+    # C-ADV-3
     mod, deleted = with_code(owner, b"clean"), with_code(owner, b"malware")
     upload_asset(owner, mod, "images", b"malware", name="secret.png", content_type="image/png")
     advise(site, DIGEST)

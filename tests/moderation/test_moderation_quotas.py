@@ -150,7 +150,7 @@ def test_new_accounts_make_so_many_mods_a_day_until_they_are_older(begin):
 @pytest.mark.usefixtures("patience")
 def test_uploads_at_once_do_not_get_beyond_a_limit(begin):
     """Of mods and of the number of uploads: tests/functional/test_moderation_races.py."""
-    # C-QUO-6
+    # C-QUO-1
     site = begin(quota_megabytes=1)
     bearer = register(site, "Ada").bearer
     mods = [create(site, bearer) for _ in range(CALLERS)]
@@ -166,7 +166,7 @@ def test_uploads_at_once_do_not_get_beyond_a_limit(begin):
 @pytest.mark.postgres
 @pytest.mark.usefixtures("patience")
 def test_mods_created_at_once_do_not_get_beyond_the_limit_of_a_new_account(begin):
-    # C-QUO-6
+    # C-QUO-1
     site = begin(new_days=1, new_mods=2)
     bearer = register(site, "Ada").bearer
 
@@ -178,7 +178,6 @@ def test_mods_created_at_once_do_not_get_beyond_the_limit_of_a_new_account(begin
 
 
 def test_the_workshop_shows_what_is_used_and_forms_say_what_is_refused(begin):
-    # C-QUO-7
     site = begin(quota_mods=1, quota_megabytes=1, quota_uploads=2, new_days=9, new_mods=3)
     visitor = register(site, "Ada").pages
     page = make_mod_by_form(visitor)
@@ -199,7 +198,7 @@ def test_the_workshop_shows_what_is_used_and_forms_say_what_is_refused(begin):
 
 @pytest.mark.postgres
 def test_what_is_counted_goes_with_the_hour_and_the_account(begin):
-    # C-QUO-8
+    # C-QUO-4
     site = begin(quota_uploads=9)
     ada, bob = register(site, "Ada"), register(site, "Bob")
     for person in (ada, bob):

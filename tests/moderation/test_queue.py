@@ -85,7 +85,6 @@ def test_the_navigation_says_how_much_waits(site, ada, mo):
 
 
 def test_owner_reporters_history_and_files_stand_side_by_side(site, ada, bob, mo):
-    # C-QUE-2
     mod, other = ada.publish("Tool", "1"), bob.publish("Copy", "1")
     for person, own in ((ada, mod), (bob, other)):
         person.upload(own, "2", b"the same library")

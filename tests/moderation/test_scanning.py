@@ -209,7 +209,7 @@ def test_a_draft_waits_for_the_scanner_and_is_published_after_it(later, clamd):
 
 @pytest.mark.postgres
 def test_what_is_found_later_has_to_be_replaced(later, clamd):
-    # C-SCN-5
+    # C-SCN-4
     ada = register(later, "Ada")
     mod = draft(ada)
     clamd.close()
@@ -227,7 +227,7 @@ def test_what_is_found_later_has_to_be_replaced(later, clamd):
 
 
 def test_nothing_unscanned_comes_to_a_mod_that_is_or_may_be_visible(later, clamd):
-    # C-SCN-6
+    # C-SCN-4
     ada = register(later, "Ada")
     mod = draft(ada)
     upload(ada, mod)

@@ -80,7 +80,7 @@ def test_only_the_owner_sets_them(site):
 
 
 def test_the_page_of_a_mod_shows_them(site):
-    # C-PRF-5
+    # C-PRF-2
     mod = published_mod(site)
     assert not site.get(mod["url"]).html.select(".links")
     put(site, mod, **ALL)
@@ -104,7 +104,7 @@ def own_form(site, mod):
 
 
 def test_the_form_in_the_workshop_sets_them(site):
-    # C-PRF-5, C-PAGE-25
+    # C-PRF-2, C-PAGE-25
     mod = published_mod(site)
     form = own_form(site, mod)
     for name, value in ALL.items():

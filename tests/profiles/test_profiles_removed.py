@@ -37,7 +37,7 @@ def shown(site):
 
 
 def test_all_of_it_goes_and_comes_back(site, shown):
-    # C-QUE-7
+    # C-CAS-5
     picture, blobs = portrait(site), live(site)
     assert picture is not None
     kept = call(site, "remove")

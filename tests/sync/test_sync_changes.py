@@ -126,7 +126,7 @@ def test_a_new_feed_or_a_serial_from_elsewhere_is_410(site):
 
 
 def test_changes_while_the_feature_is_out_are_in_the_feed(site, start):
-    # C-SYNC-8
+    # C-SYNC-4
     mod, other = published_mod(site), published_mod(site)
     url = str(site.registry.settings["sqlalchemy.url"])
     without = start(TEST_ACCOUNTS, url=url)
@@ -147,7 +147,7 @@ def last_change(site, mod):
 
 
 def test_a_new_file_stays_visible_when_the_mod_is_edited(site):
-    # C-SYNC-25
+    # C-SYNC-5
     mod = published_mod(site, version="1")
     site.as_account(OWNER).put_json(mod_address(mod), {"title": "One"})
     assert last_change(site, mod) == (2, "edited")
@@ -166,7 +166,7 @@ def test_a_new_file_stays_visible_when_the_mod_is_edited(site):
 
 @pytest.mark.postgres
 def test_edits_of_the_changelog_are_changes(site):
-    # C-SYNC-26
+    # C-SYNC-5
     mod = published_mod(site, version="1")
     owner = site.as_account(OWNER)
 

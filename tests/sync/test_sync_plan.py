@@ -83,7 +83,7 @@ def test_missing_names_who_asked(site):
 
 
 def test_conflicts_are_pairs_with_both_paths(site):
-    # C-SYNC-10, C-SYNC-22
+    # C-SYNC-10
     base = published_mod(site)
     left = published_mod(site, requires=[base["guid"]])
     gone, installed = str(uuid.uuid4()), published_mod(site)

@@ -86,7 +86,7 @@ def test_a_snapshot_is_the_list_by_serial(site, run_admin):
 
 
 def test_a_key_signs_the_pointer(start):
-    # C-SYNC-13, C-SYNC-21
+    # C-SYNC-13
     site = start(f"{TEST_ACCOUNTS} modhub_sync", modhub_sync__signing_key=KEY)
     published_mod(site)
     pointer = make(site)

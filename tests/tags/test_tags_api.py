@@ -36,7 +36,7 @@ def test_what_is_not_in_the_list_and_a_sixth_tag_are_refused(site, names):
 
 
 def test_a_draft_and_a_hidden_mod_show_no_tags(site):
-    # C-TAG-2, C-TAG-6, C-PRO-2
+    # C-TAG-2, C-PRO-2
     draft, mod = new_mod(site), published_mod(site)
     for tagged in (draft, mod):
         tag(site, tagged, "map")
@@ -93,7 +93,7 @@ def test_only_what_everybody_sees_moves_the_serial(site):
 
 
 def test_tags_go_with_their_mod(site):
-    # C-TAG-6
+    # C-OWN-11
     mod, kept = published_mod(site), published_mod(site)
     for tagged in (mod, kept):
         tag(site, tagged, "map", "timer")

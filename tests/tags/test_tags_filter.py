@@ -134,7 +134,7 @@ def test_the_feeds_have_what_the_list_has(site, ids):
 
 @pytest.mark.postgres
 def test_drafts_hidden_and_deleted_mods_are_not_found(site):
-    # C-TAG-6, C-PRO-2
+    # C-TAG-2, C-PRO-2
     shown, hidden, deleted, draft = *(published_mod(site) for _ in range(3)), new_mod(site)
     for mod in (shown, hidden, deleted, draft):
         tag(site, mod, "map")
@@ -194,7 +194,7 @@ def test_the_way_to_read_changes_no_hit(site, ids, monkeypatch, choices):
 
 @pytest.mark.parametrize("sort", ["new", "top", "downloads"])
 def test_a_row_of_the_front_leaves_libraries_out(site, ids, sort):
-    # C-TAG-8
+    # C-TAG-4
     reader, libraries = site.find_service(CatalogueReader), {4, 9, 22, 23}
     with site.databases.write_session.begin() as session:
         session.execute(insert(ModTag), [{"mod_id": ids[at], "tag": "library"} for at in libraries])

@@ -21,7 +21,6 @@ def tick(form, *names):
 
 
 def test_a_mods_page_leads_to_the_mods_with_each_tag(site):
-    # C-TAG-7
     mod = published_mod(site)
     assert chips(site.get(mod["url"])) == {}
     tag(site, mod, "map", "hud")
@@ -36,7 +35,6 @@ def ticked(form):
 
 
 def test_the_owner_ticks_tags_in_the_workshop(site):
-    # C-TAG-7
     mod = published_mod(site)
     form = own_form(site, mod)
     assert [box._value for box in form.fields["tag"]] == SHIPPED
@@ -50,7 +48,7 @@ def test_the_owner_ticks_tags_in_the_workshop(site):
 
 
 def test_details_and_tags_are_saved_together_or_not_at_all(site):
-    # C-TAG-3, C-TAG-7, C-PAGE-25
+    # C-TAG-3, C-PAGE-25
     mod = new_mod(site, title="A <b>mod</b>")
     tag(site, mod, "map")
     form = tick(own_form(site, mod), *SHIPPED[:6])

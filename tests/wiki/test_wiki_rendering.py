@@ -69,12 +69,12 @@ def test_tables_keep_their_alignment_without_inline_style():
     ],
 )
 def test_ids_of_headings(heading, name):
-    # C-WIKI-9
+    # C-WIKI-8
     assert slug(heading) == name
 
 
 def test_repeated_ids_are_numbered_and_stay_unique():
-    # C-WIKI-9
+    # C-WIKI-8
     ids = HeadingIds()
     assigned = [ids.assign(base) for base in ("a", "a", "a-2", "a", "b", "a-2")]
     assert assigned == ["a", "a-2", "a-2-2", "a-3", "b", "a-2-3"]

@@ -65,7 +65,7 @@ def test_every_key_that_may_not_is_unknown(wiki, method):
 
 
 def test_bodies_that_are_refused(wiki):
-    # C-WIKI-4
+    # C-WIKI-2
     for body, word in ((b"\xef\xbb\xbf\x00", "empty"), (b"\xed\xa0\x80", "UTF-8")):
         answer = send(wiki, "PUT", f"{NEW}/a", body)
         assert (answer.status_int, answer.json["error"]) == (400, "invalid_input")
@@ -77,7 +77,7 @@ def test_bodies_that_are_refused(wiki):
 
 
 def test_a_megabyte_is_taken_and_one_byte_more_is_not(wiki):
-    # C-WIKI-4
+    # C-WIKI-2
     limit = 1024 * 1024
     body = b"# Long\n\n" + b"word " * (limit // 5)
     body = body[:limit]

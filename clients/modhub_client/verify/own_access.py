@@ -209,7 +209,7 @@ def _captions_and_successor_of_a_draft_are_not_read(run: Run) -> None:
         require_absent(run, rest)
 
 
-@own_check("C-TAG-2", "C-TAG-6", feature="modhub_tags", added=True)
+@own_check("C-TAG-2", feature="modhub_tags", added=True)
 def _the_tags_of_a_draft_are_not_read(run: Run) -> None:
     require_absent(run, "/tags")
 

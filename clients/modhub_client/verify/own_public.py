@@ -139,7 +139,7 @@ def _the_feed_of_an_author_has_the_published_mod(run: Run) -> None:
     require(f"/Modhub/{mod.id}" in feed, "The feed of an author has not the published mod.")
 
 
-@own_check("C-SYNC-5", "C-SYNC-25", feature="modhub_sync", added=True)
+@own_check("C-SYNC-5", feature="modhub_sync", added=True)
 def _a_published_mod_is_one_change(run: Run) -> None:
     """However often it was changed."""
     note_serial(run)
@@ -216,7 +216,7 @@ def _the_change_of_a_deleted_mod_is_its_deletion(run: Run) -> None:
     require_equal("missing", [mod.guid], put_question(run, "lookup", guids=[mod.guid]).expect_document()["missing"])
 
 
-@own_check("C-DL-6", feature="modhub_downloads", added=True)
+@own_check("C-OWN-11", feature="modhub_downloads", added=True)
 def _the_downloads_of_a_deleted_mod_are_gone(run: Run) -> None:
     mod = mod_of(run)
     _ = mod.gone

@@ -144,7 +144,7 @@ def _other_keys_are_refused(run: Run) -> None:
             require_equal(f"{reply.call} with a wrong key", {"error": "unknown_api_key"}, reply.json())
 
 
-@publish_check("C-KEY-4", "C-ADDR-2")
+@publish_check("C-KEY-4", "C-KEY-2")
 def _the_key_is_no_address_key_and_no_token(run: Run) -> None:
     """Nor is it taken as a bearer token."""
     publisher = publisher_of(run)
@@ -237,7 +237,7 @@ def _bad_paths_are_refused(run: Run) -> None:
         publisher.made.discard(path)
 
 
-@publish_check("C-WIKI-4", feature="modhub_wiki")
+@publish_check("C-WIKI-2", feature="modhub_wiki")
 def _bad_pages_are_refused(run: Run) -> None:
     """Empty, not UTF-8, over 1 MB; there is no page."""
     publisher = wiki(run)

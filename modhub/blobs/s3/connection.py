@@ -117,7 +117,7 @@ class S3Connection:
         self._lock = Lock()
 
     def follow(self, reported: Callable[[], str | None]) -> None:
-        """Use the endpoint that ``reported`` returns; the one of the ini while that is None (C-ADDR-7)."""
+        """Use the endpoint that ``reported`` returns; the one of the ini while that is None (C-ADDR-5)."""
         self._reported = reported
 
     def endpoint(self) -> str:

@@ -32,7 +32,7 @@ class S3Store:
         self._space = CopySpace()
 
     def follow_address(self, reported: Callable[[], str | None]) -> None:
-        """Take the endpoint from the address that the storage machine reports (C-ADDR-7)."""
+        """Take the endpoint from the address that the storage machine reports (C-ADDR-5)."""
         self.connection.follow(reported)
 
     def stage(self, stream: Readable, limit: int) -> Blob:
