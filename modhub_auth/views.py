@@ -63,7 +63,7 @@ REGISTER: Final = Operation(
         TOO_LARGE,
         TOO_MANY,
     ),
-    clauses=("C-ACC-1", "C-ACC-2", "C-ACC-3", "C-ACC-4", "C-ACC-5", "C-ACC-6", "C-ACC-21", "C-LIM-8"),
+    clauses=("C-ACC-1", "C-ACC-2", "C-ACC-4", "C-ACC-5", "C-ACC-6", "C-ACC-21", "C-LIM-8"),
 )
 LOGIN: Final = Operation(
     id="login",
@@ -94,7 +94,7 @@ LOGIN: Final = Operation(
         TOO_MANY,
         Refusal(503, "busy", "Too many are signing in at this moment; try again after `Retry-After`."),
     ),
-    clauses=("C-ACC-1", "C-ACC-7", "C-ACC-8", "C-ACC-9", "C-ACC-10", "C-ACC-11", "C-ACC-12", "C-LIM-1", "C-LIM-3"),
+    clauses=("C-ACC-1", "C-ACC-7", "C-ACC-8", "C-ACC-9", "C-ACC-11", "C-LIM-1", "C-LIM-3"),
 )
 EXCHANGE_PUBLISHER_KEY: Final = Operation(
     id="exchange_publisher_key",
@@ -127,7 +127,7 @@ REFRESH_SESSION: Final = Operation(
         Refusal(401, "invalid_refresh_token", "Used, expired, signed out or unknown."),
         TOO_LARGE,
     ),
-    clauses=("C-ACC-1", "C-ACC-14", "C-ACC-15", "C-TOK-1", "C-TOK-3"),
+    clauses=("C-ACC-1", "C-ACC-14", "C-TOK-1", "C-TOK-3"),
 )
 BEGIN_DEVICE_SIGN_IN: Final = Operation(
     id="begin_device_sign_in",
@@ -135,7 +135,7 @@ BEGIN_DEVICE_SIGN_IN: Final = Operation(
     takes=DeviceSignIn,
     returns=DeviceCodesDocument,
     refusals=(Refusal(400, "invalid_input", "`client` is not a string."), TOO_LARGE, TOO_MANY),
-    clauses=("C-ACC-27", "C-LIM-10"),
+    clauses=("C-ACC-27", "C-LIM-8"),
 )
 FINISH_DEVICE_SIGN_IN: Final = Operation(
     id="finish_device_sign_in",

@@ -29,7 +29,7 @@ class Build(Base):
 
 
 class ChangelogSection(Base):
-    """A section of the app changelog; a withdrawn one is hidden, not deleted (C-APP-4)."""
+    """A section of the app changelog; a withdrawn one is hidden, not deleted (C-APP-2)."""
 
     __tablename__ = "builds_section"
     __table_args__ = {"sqlite_autoincrement": True}

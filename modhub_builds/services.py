@@ -82,7 +82,7 @@ def remove_build(session: Session, os: str, build_id: int) -> Build | None:
 
 
 def clean_section(value: str) -> str:
-    """A section as stored: plain text without outer blank lines (C-APP-8, C-APP-9); 400 if nothing is left.
+    """A section as stored: plain text without outer blank lines (C-APP-8); 400 if nothing is left.
 
     Line ends become newlines first: scrubbing would join lines that end in a carriage return alone.
     """

@@ -72,7 +72,7 @@ def password_warning(hidden: dict[str, str]) -> ApiError:
 
 
 def guessable_words(settings: Mapping[str, Any], *personal: str) -> set[str]:
-    """The words an attacker would try for this service and account: names, addresses, and their parts (C-SEC-4)."""
+    """The words an attacker would try for this service and account: names, addresses, and their parts (C-ACC-21)."""
     parts = (part for text in personal for part in (text, text.partition("@")[0], text.partition("@")[2]))
     texts = ["modhub", settings["modhub.site_name"], urlsplit(settings["modhub.base_url"]).hostname or "", *parts]
     words = {text.casefold() for text in texts}

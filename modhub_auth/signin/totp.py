@@ -130,7 +130,7 @@ def use_code(session: Session, secret_box: SecretBox, account_id: int, code: str
     step = None if secret is None else matching_step(secret, code, after=authenticator.last_step)
     if secret is not None and step is not None:
         is_unused = (Authenticator.account_id == account_id, Authenticator.last_step < step)
-        # Sealed by the first of the configured secrets from now on (C-SEC-5).
+        # Sealed by the first of the configured secrets from now on (C-TOK-4).
         used = {"last_step": step, "sealed": secret_box.encrypt(secret, str(account_id))}
         return bulk.execute_bulk(session, update(Authenticator).where(*is_unused).values(used)) == 1
     code_hash = token_digest(code.replace(" ", "").replace("-", "").lower())

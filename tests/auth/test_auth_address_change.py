@@ -67,7 +67,7 @@ def link_for(browser, person, mail, email=NEW):
 
 
 def test_the_address_changes_once_the_new_one_is_confirmed(app, person, mail):
-    # C-ACC-22, C-ACC-23
+    # C-ACC-22
     browser = registered(app, person)
     link = link_for(browser, person, mail)
     assert to(mail) == [
@@ -109,7 +109,7 @@ def test_a_deleted_account_leaves_no_earlier_address(app, person, mail, is_sent_
 
 
 def test_the_link_alone_is_not_enough(app, person, mail):
-    # C-ACC-23
+    # C-ACC-22
     link = link_for(registered(app, person), person, mail)
     stranger = registered(app, {**person, "email": "grace@example.org"})
     for browser in (new_visitor(app), stranger):
@@ -150,7 +150,7 @@ def test_what_is_refused(app, person, mail):
 
 
 def test_a_link_ends_after_an_hour_and_by_another_request(app, person, mail):
-    # C-ACC-23
+    # C-ACC-22
     browser = registered(app, person)
     first = link_for(browser, person, mail)
     second = link_for(browser, person, mail, "other@example.org")
@@ -162,7 +162,7 @@ def test_a_link_ends_after_an_hour_and_by_another_request(app, person, mail):
 
 
 def test_requests_are_limited_by_account(auth, person, mail):
-    # C-ACC-25
+    # C-ACC-24
     app = mail.app = auth(modhub_auth__forgot_limit="2")
     browser = registered(app, person)
     for number in range(2):
@@ -177,7 +177,7 @@ def test_requests_are_limited_by_account(auth, person, mail):
 @pytest.mark.postgres
 @pytest.mark.usefixtures("patience")
 def test_races_have_one_winner(app, person, mail):
-    # C-ACC-25
+    # C-ACC-24
     others = [{**person, "email": f"person{number}@example.org"} for number in range(3)]
     browsers = [registered(app, other) for other in others]
     pages = [browser.get(link_for(browser, other, mail)) for browser, other in zip(browsers, others, strict=True)]
@@ -187,7 +187,7 @@ def test_races_have_one_winner(app, person, mail):
 
 
 def test_a_session_or_password_that_ended_meanwhile_changes_nothing(app, person, mail):
-    # C-ACC-23
+    # C-ACC-22
     secret = link_for(registered(app, person), person, mail).partition("token=")[2]
     request = Request.blank("/")
     request.registry = app.registry

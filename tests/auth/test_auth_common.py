@@ -42,7 +42,7 @@ def test_the_longest_password_is_judged_at_once():
 
 
 def test_the_shipped_ini_refuses_them():
-    # C-SEC-4
+    # C-ACC-21
     lines = (Path(__file__).parents[2] / "production.ini").read_text("utf-8").splitlines()
     assert "modhub_auth.refuse_common_passwords = true" in lines
 
@@ -53,7 +53,7 @@ def test_programs_may_set_any(app, person):
 
 
 def test_a_setting_refuses_them_everywhere(auth, person):
-    # C-ACC-21, C-SEC-4
+    # C-ACC-21
     app = auth(modhub_auth__refuse_common_passwords="true", modhub__site_name="Overlay Depot")
     for password in (COMMON, "ada2024ada2024", "countess2024", "overlaydepot1"):
         registration = {**person, "password": password, "displayName": "Countess"}

@@ -148,7 +148,7 @@ def ask_for_a_password(app, mail):
 
 
 def test_a_password_is_added_in_a_session_of_its_account_alone(app, person, mail):
-    # C-MAIL-8
+    # C-MAIL-5
     """The attacker adds the victim's address to an account; the link sent to the victim must not help them."""
     attacker, link = ask_for_a_password(app, mail)
     stranger, other = new_visitor(app), new_visitor(app)
@@ -190,7 +190,7 @@ def reset_page(app, person, mail):
 
 
 def test_a_later_reset_removes_what_is_unticked(app, mail, reset_page):
-    # C-MAIL-7
+    # C-MAIL-6
     boxes = {box["value"]: box for box in reset_page.html.select("input[type=checkbox]")}
     assert {key: box.has_attr("checked") for key, box in boxes.items()} == {"2": True, "authenticator": True}
     assert "7 (steam)" in reset_page.html.select_one("fieldset").text
@@ -210,7 +210,7 @@ def test_a_later_reset_removes_what_is_unticked(app, mail, reset_page):
 
 
 def test_a_form_that_has_shown_nothing_removes_nothing(app, reset_page):
-    # C-MAIL-7
+    # C-MAIL-6
     fields = {"csrf_token": reset_page.forms[0]["csrf_token"].value, "password": THEIRS}
     app.post(reset_page.request.path_qs, fields, status=200)
     assert (app.count_rows(Login), app.count_rows(Authenticator)) == (2, 1)

@@ -201,7 +201,7 @@ def test_settings_of_mail_that_make_no_sense_stop_the_start(auth):
 
 @pytest.mark.postgres
 def test_the_worker_sends(app, person, mail, caplog):
-    # C-MAIL-2
+    # C-MAIL-1
     assert find_worker(app.registry, "emails").every < 5
     app.post_json("/api/auth/register", person)
     assert run_worker(app.registry, "emails")

@@ -118,7 +118,7 @@ def test_a_missing_code_is_no_failure(auth, person):
 
 
 def test_a_recovery_code_works_once(ada):
-    # C-ACC-10
+    # C-ACC-9
     first, second = ada.recovery[:2]
     assert len(set(ada.recovery)) == 10
     assert ada.login(first).status_int == 200
@@ -187,7 +187,7 @@ def test_nothing_of_it_is_stored_in_clear(ada):
 
 
 def test_a_used_authenticator_needs_an_old_secret_no_more(auth, person):
-    # C-SEC-5, C-TOK-4
+    # C-TOK-4
     ada = Protected(auth(), person)
     url, new = str(ada.app.registry.settings["sqlalchemy.url"]), "the newest secret of this deployment, long"
     ada.app = auth(url=url, modhub__secret=f"{new}\n{TEST_SECRET}")

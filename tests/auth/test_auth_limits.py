@@ -70,7 +70,7 @@ def test_an_address_counts_in_every_spelling_also_if_it_is_none(auth):
 
 
 def test_a_success_neither_counts_nor_resets(auth, person):
-    # C-LIM-2
+    # C-LIM-1
     app = auth(modhub_auth__failures="3")
     app.post_json("/api/auth/register", person)
     for _ in range(5):
@@ -82,7 +82,7 @@ def test_a_success_neither_counts_nor_resets(auth, person):
 
 
 def test_both_counters_rise_at_once_and_tell_nobody(app):
-    # C-LIM-2
+    # C-LIM-1
     login(app, WRONG)
     slots = attempts(app)
     assert len(slots) == 2
@@ -105,7 +105,7 @@ def test_of_a_burst_over_two_processes_ten_are_checked(app, person, contend, mon
 
 
 def test_places_that_are_not_settled_make_others_wait(app, monkeypatch):
-    # C-LIM-5
+    # C-LIM-4
     assert rate_limits.SLOT_WAIT_SECONDS == 5
     monkeypatch.setattr(rate_limits, "SLOT_WAIT_SECONDS", 0.2)
     own, full = app.find_service(AuthServices).rate_limiter, [rate_counter("sign-in", "ada", 1)]

@@ -36,7 +36,7 @@ def do(app, action, agent, **proof):
 
 @pytest.mark.parametrize("action", ACTIONS)
 def test_changes_to_an_account_are_reported_by_email(owner, mail, action):
-    # C-MAIL-10
+    # C-MAIL-9
     before = len(mail.read())
     assert do(owner, action, FIREFOX, currentPassword="wrong horse battery").status_int == 403
     assert len(mail.read()) == before, "what was refused is told to nobody"

@@ -190,7 +190,7 @@ def test_a_login_of_another_account_is_not_linked(site, provider, person):
 
 
 def test_a_platform_account_adds_a_password(site, provider, person, mail):
-    # C-ACC-12, C-ACC-13, C-ACC-19
+    # C-ACC-7, C-ACC-13, C-ACC-19
     mail.app = site
     sign_in(site, provider)
     form = site.get(f"{HOME}/password").forms[0]

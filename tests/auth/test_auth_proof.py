@@ -165,7 +165,7 @@ def test_without_fresh_proof_nothing_changes(owner):
 @pytest.mark.parametrize("owner", ["password and authenticator", "platform"], indirect=True)
 @pytest.mark.parametrize("action", ACTIONS)
 def test_with_fresh_proof_it_is_done(owner, action):
-    # C-MAIL-9, C-MAIL-10
+    # C-MAIL-9
     if not applies(owner, action):
         return
     proof, before = right_proof(owner), owner.state()

@@ -171,7 +171,7 @@ def test_the_page_shows_a_key_once_and_revokes_it(app, person, mail):
 
 
 def test_the_form_takes_only_mods_of_the_account(app, person):
-    # C-TOK-9
+    # C-TOK-6
     register(app, person)
     hers = register_person(app, "Grace").draft("Hers")
     login = app.post_json("/api/auth/login", person).json

@@ -54,7 +54,7 @@ def test_names_are_cleaned_and_cut(app, person):
 
 
 def test_registering_says_which_field_is_wrong(app, person):
-    # C-ACC-3
+    # C-ACC-2
     wrong = [("email", 5), ("email", "ada"), ("password", "nine char"), ("displayName", 5)]
     for field, value in wrong:
         answer = app.post_json("/api/auth/register", {**person, field: value}, status=400)
@@ -63,7 +63,7 @@ def test_registering_says_which_field_is_wrong(app, person):
 
 
 def test_registration_can_be_closed(auth, person):
-    # C-ACC-3
+    # C-ACC-2
     app = auth(modhub_auth__registration="false")
     assert app.post_json("/api/auth/register", person, status=403).json["error"] == "registration_closed"
 
@@ -76,7 +76,7 @@ def test_a_password_is_never_trimmed(app, person):
 
 
 def test_a_wrong_address_and_a_wrong_password_are_one_answer(app, person):
-    # C-ACC-7, C-ACC-12, T-C5
+    # C-ACC-7, T-C5
     made = app.post_json("/api/auth/register", person).json
     wrong = app.post_json("/api/auth/login", {**person, "password": "wrong horse battery"}, status=401)
     assert wrong.json["error"] == "invalid_credentials"
@@ -171,7 +171,7 @@ def test_the_bearer_is_one_statement(app, person):
 
 @pytest.mark.postgres
 def test_a_refresh_token_works_once(app, person):
-    # C-ACC-1, C-ACC-14, C-ACC-15, C-TOK-3
+    # C-ACC-1, C-ACC-14, C-TOK-3
     made = app.post_json("/api/auth/register", {**person, "client": "laptop"}).json
     write(app, update(ClientSession).values(expires_at=now() + timedelta(days=1)))
     answer = app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]})

@@ -15,7 +15,7 @@ def shown(agent):
 
 
 def test_sections_go_on_top_and_come_back(agent):
-    # C-APP-8, C-APP-9, C-APP-10
+    # C-APP-8, C-APP-10
     assert shown(agent) == ""
     assert agent.push(b"1.0\n- First").json == {"characters": 11, "whole": 11}
     assert agent.push(b"1.1\n- Second").json == {"characters": 12, "whole": 25}
@@ -46,7 +46,7 @@ CLEANED = {
 
 
 def test_a_section_is_stored_as_plain_text(agent):
-    # C-APP-9, C-APP-11
+    # C-APP-8, C-APP-11
     for body, kept in CLEANED.items():
         assert agent.push(body).json == {"characters": len(kept), "whole": len(kept)}
         assert shown(agent) == kept

@@ -35,7 +35,7 @@ def untouched(site):
 
 
 def test_with_a_key_that_is_refused(site):
-    # C-APP-2, C-KEY-2, C-KEY-4, T-C11
+    # C-APP-2, C-KEY-2, C-KEY-1, T-C11
     for name in CALLS:
         assert call(site, name, None, 401).body == b'{"error":"no_api_key"}'
         answers = [call(site, name, key, 401) for key in WRONG.values()]

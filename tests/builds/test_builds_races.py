@@ -10,7 +10,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.usefixtures("p
 
 
 def test_twelve_builds_of_one_system_are_all_kept(agents):
-    # C-APP-4, T-E7
+    # C-APP-2, T-E7
     bodies = [b"build %d" % number * 1000 for number in range(12)]
     answers = at_once(
         [

@@ -57,7 +57,7 @@ def test_the_key_test_takes_any_valid_key_whole_and_nothing_else(keyed):
 
 
 def test_scopes_open_what_they_name_and_nothing_else(keyed):
-    # C-KEY-1, C-KEY-4, T-C11
+    # C-KEY-1, T-C11
     body = b'{"baseUrl": "https://files.example.org"}'
     opens = {"first-key": {"app"}, "wiki-key": {"wiki"}, "both-key": {"app", "wiki"}, ADDRESS_KEY: {"report"}}
     for name, (method, url) in CALLS.items():

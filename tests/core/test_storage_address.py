@@ -42,7 +42,7 @@ def test_a_report_is_stored_and_changes_once(storage):
 
 
 def test_a_key_that_is_not_the_address_key_is_refused(storage):
-    # C-KEY-2, C-KEY-4
+    # C-KEY-2, C-KEY-1
     for key in ("machine", "", KEY + " ", KEY.upper(), "\u0627"):
         answer = send(storage, key=key.encode().decode("latin-1"), status=401)
         assert answer.json == {"error": "unknown_api_key"}

@@ -97,7 +97,7 @@ def _a_wrong_address_and_a_wrong_password_are_one_answer(run: Run) -> None:
     require("twoFactorRequired" not in first.document(), "A wrong password carries twoFactorRequired.")
 
 
-@account_check("C-ACC-14", "C-ACC-15")
+@account_check("C-ACC-14")
 def _a_refresh_token_works_once(run: Run) -> None:
     """And its second use ends no other session."""
     owner = password_owner(run)
@@ -126,7 +126,7 @@ def _signing_out_and_forgetting_are_always_204(run: Run) -> None:
     ask(run, "forgot", {"email": owner.nonce}).expect(204)
 
 
-@account_check("C-ACC-3", "C-ACC-5")
+@account_check("C-ACC-2", "C-ACC-5")
 def _what_is_no_registration_is_refused(run: Run) -> None:
     """No address, a password of 9 or 1025 characters, and the account's own address."""
     password_owner(run)

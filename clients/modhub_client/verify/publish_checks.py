@@ -144,7 +144,7 @@ def _other_keys_are_refused(run: Run) -> None:
             require_equal(f"{reply.call} with a wrong key", {"error": "unknown_api_key"}, reply.json())
 
 
-@publish_check("C-KEY-4", "C-KEY-2")
+@publish_check("C-KEY-1", "C-KEY-2")
 def _the_key_is_no_address_key_and_no_token(run: Run) -> None:
     """Nor is it taken as a bearer token."""
     publisher = publisher_of(run)
@@ -314,7 +314,7 @@ def traces(run: Run) -> RunPublisher:
     return publisher
 
 
-@publish_check("C-APP-2", "C-APP-4", "C-APP-5", "C-APP-7", feature="modhub_builds")
+@publish_check("C-APP-2", "C-APP-5", "C-APP-7", feature="modhub_builds")
 def _builds_are_published_and_kept(run: Run) -> None:
     """Two of them, the first without losing its address."""
     publisher = traces(run)
@@ -337,7 +337,7 @@ def _builds_are_published_and_kept(run: Run) -> None:
     require_equal("the newest builds of a list", [build["url"] for build in made[::-1]], versions[:2])
 
 
-@publish_check("C-APP-9", "C-APP-10", feature="modhub_builds")
+@publish_check("C-APP-8", "C-APP-10", feature="modhub_builds")
 def _a_section_is_put_on_top_and_taken_back(run: Run) -> None:
     """Only while it is on top."""
     publisher = traces(run)

@@ -61,7 +61,7 @@ def each_system_has_its_newest_build_and_all_versions(run: Run) -> None:
             )
 
 
-@check("C-APP-6", feature="modhub_builds", added=True)
+@check("C-APP-5", feature="modhub_builds", added=True)
 def systems_come_in_their_order(run: Run) -> None:
     """Windows, Linux, macOS, then the others by name."""
     names = [build["os"] for build in read_builds(run)["builds"]]
@@ -85,7 +85,7 @@ def the_newest_build_and_each_build_can_be_downloaded(run: Run) -> None:
             same.expect_named("Cache-Control", "immutable")
 
 
-@check("C-APP-9", feature="modhub_builds", added=True)
+@check("C-APP-8", feature="modhub_builds", added=True)
 def the_changelog_is_plain_sections(run: Run) -> None:
     """One blank line between them, none around them, line ends as one character."""
     changelog = read_builds(run)["changelog"]

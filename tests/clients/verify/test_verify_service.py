@@ -35,7 +35,7 @@ def content(site):
 def test_every_check_passes_and_nothing_is_left(applications, dialect, tmp_path):
     # By their checks alone: C-FRONT-7, C-SYNC-20
     # C-PRO-2: nothing of a run stays visible, and reading changes nothing.
-    # Proven by these checks alone: C-APP-5, C-APP-6, C-SYNC-4, C-SYNC-9, C-SYNC-20, C-WIKI-10.
+    # Proven by these checks alone: C-APP-5, C-SYNC-4, C-SYNC-9, C-SYNC-20, C-WIKI-10.
     with verified_service(applications, dialect, tmp_path) as verified:
         before, changes = content(verified.site), verified.site.get("/api/modhub/changes").json
         run_command(verified.site.config, ["-c", "tests.ini", "demo"])
