@@ -1,6 +1,6 @@
 """The limits of time of a PostgreSQL connection (C-RUN-15), which reach the server as options of the connection.
 
-A pooler drops them, or gives each transaction another server connection: behind one nothing starts (C-RUN-52).
+A pooler drops them, or gives each transaction another server connection: behind one nothing starts (C-RUN-15).
 """
 
 from collections.abc import Mapping

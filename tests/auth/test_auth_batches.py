@@ -65,7 +65,7 @@ def test_a_spam_wave_is_blocked_hidden_and_undone(app, spammers, run, monkeypatc
 
 
 def test_keys_are_listed_and_revoked(app, spammers, run):
-    # C-RUN-48
+    # C-RUN-10
     (owner, mod), (stranger, _), _ = spammers
     name = str(owner.id)
     assert run("account", "keys", name) == (0, f"Account {name} has no publisher keys.\n")

@@ -127,7 +127,7 @@ def contents(site, metadata):
 
 
 def test_every_command_that_changes_something_has_a_dry_run(everything):
-    # C-RUN-23
+    # C-RUN-4
     commands = dict(actions_of(build_admin_parser(everything.config)))
     with_dry_run = {name for name, parser in commands.items() if has_option(parser, "--dry-run")}
     assert commands.keys() - with_dry_run == READING
@@ -145,7 +145,7 @@ def operator_entries(site):
 @pytest.mark.parametrize("dialect", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
 @pytest.mark.slow
 def test_a_dry_run_changes_nothing(everything, run, tmp_path, caplog):
-    # C-RUN-23, C-AUD-1
+    # C-RUN-4, C-AUD-1
     metadata = MetaData()
     # What search is made of is not scanned, and follows the mods.
     metadata.reflect(everything.databases.readonly_engine, only=lambda name, _: not name.startswith(UNMAPPED))
@@ -179,7 +179,7 @@ def test_a_dry_run_changes_nothing(everything, run, tmp_path, caplog):
 
 @pytest.mark.slow
 def test_every_list_is_json_for_programs(everything, run):
-    # C-RUN-24
+    # C-RUN-4
     assert run("demo")[0] == 0
     commands = dict(actions_of(build_admin_parser(everything.config)))
     arguments = {"mod show": ["1", "2"], "account show": ["1"]}

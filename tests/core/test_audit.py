@@ -185,7 +185,7 @@ def test_a_deleted_account_leaves_nothing_personal(site):
 
 @pytest.mark.postgres
 def test_nobody_waits_for_a_writer(site, dialect):
-    # C-AUD-4
+    # C-AUD-1
     if dialect == "sqlite":
         pytest.skip("one writer at a time, whatever it writes")
     databases = site.databases

@@ -277,7 +277,7 @@ def test_files_that_are_deleted_while_a_backup_runs_stay_for_it(site, tmp_path, 
 
 
 def test_each_night_adds_only_its_new_files_and_no_damage_spreads(site, tmp_path):
-    # C-RUN-45
+    # C-RUN-16
     for number in range(2):
         upload_asset(site, published_mod(site), "code", bytes([number]) * 1000, version="2")
     first, second, third = (tmp_path / name for name in ("first", "second", "third"))
@@ -294,7 +294,7 @@ def test_each_night_adds_only_its_new_files_and_no_damage_spreads(site, tmp_path
 
 
 def test_a_file_that_the_store_lost_is_named_and_the_rest_is_saved(site, tmp_path, capsys):
-    # C-RUN-16, C-RUN-45
+    # C-RUN-16
     for _ in range(2):
         published_mod(site)
     lost, spoilt = stored_files(site)

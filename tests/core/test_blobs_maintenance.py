@@ -98,7 +98,7 @@ def test_by_default_no_file_is_looked_for_or_removed_under_a_lock(site, store_ca
 
 
 def test_a_dry_run_counts_what_a_sweep_would_remove_at_that_age(site):
-    # C-RUN-23
+    # C-RUN-4
     mod = published_mod(site)
     upload_asset(site, mod, "code", b"two", version="2")
     orphan(site)

@@ -243,7 +243,7 @@ def test_only_who_stores_files_makes_the_folder(site, run_with_ini, tmp_path):
 
 @pytest.mark.process
 def test_a_process_says_nothing_else():
-    # C-RUN-25: neither a traceback nor Pyramid's warning about pkg_resources
+    # C-RUN-4: neither a traceback nor Pyramid's warning about pkg_resources
     environ = {name: value for name, value in os.environ.items() if name != "PYTHONWARNINGS"}
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         command = [str(script("modhub-admin")), "--help"]

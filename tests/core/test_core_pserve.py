@@ -40,7 +40,7 @@ def served(monkeypatch):
     ],
 )
 def test_an_ini_that_cannot_be_used(tmp_path, capsys, served, content, sentence):
-    # C-RUN-22
+    # C-SET-2
     ini = tmp_path / "x.ini"
     if content is not None:
         ini.write_bytes(content if isinstance(content, bytes) else content.encode())

@@ -144,7 +144,7 @@ def test_the_app_is_introduced(start, tmp_path):
 
 @pytest.mark.parametrize(("name", "content"), [("m.png", PNG), ("m.svg", b'<?xml version="1.0"?><svg/>')])
 def test_the_mark_is_served_as_a_static_file(start, tmp_path, name, content):
-    # C-SET-9
+    # C-SET-7
     site = start("", modhub__site_mark=write(tmp_path, name, content))
     [address] = set(re.findall(r'(/static/modhub-site-mark-[^"]+)"', site.get("/Modhub").text))
     answer = site.get(address)
@@ -154,7 +154,7 @@ def test_the_mark_is_served_as_a_static_file(start, tmp_path, name, content):
 
 
 def test_the_accent_is_a_style_sheet_in_both_schemes(start):
-    # C-SET-10
+    # C-SET-7
     site = start("", modhub__accent="#FFCC00")
     page = site.get("/Modhub")
     [address] = re.findall(r'href="(/static/modhub-site-accent-[^"]+)"', page.text)
@@ -169,7 +169,7 @@ def test_the_accent_is_a_style_sheet_in_both_schemes(start):
 
 @pytest.mark.parametrize("colour", ["#ffffff", "#000000", "#ffcc00", "#0a5c62"])
 def test_an_accent_is_readable_everywhere(colour):
-    # C-SET-10
+    # C-SET-7
     sheet = accent.accent_sheet(colour).decode()
     light, dark = re.findall(r"--petrol: (#\w{6});", sheet)
     deep_light, deep_dark = re.findall(r"--petrol-deep: (#\w{6});", sheet)
@@ -213,7 +213,7 @@ def test_every_tint_is_readable_and_is_that_of_its_hue():
     ],
 )
 def test_a_wrong_value_stops_the_start_with_one_sentence(start, tmp_path, name, value, sentence):
-    # C-SET-11
+    # C-SET-2
     write(tmp_path, "binary", b"\xff\xfe")
     write(tmp_path, "long", b"x" * (256 * 1024 + 1))
     write(tmp_path, "text", "no image")

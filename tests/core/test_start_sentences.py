@@ -132,7 +132,7 @@ def refusal(settings):
 @pytest.mark.parametrize("mistake", MISTAKES)
 @pytest.mark.slow
 def test_a_start_says_what_is_wrong(good, mistake, monkeypatch):
-    # C-RUN-29
+    # C-SET-2
     def includeme(config):
         if "Python module" in mistake:
             raise ModuleNotFoundError(name="reportlab")
@@ -148,7 +148,7 @@ def test_a_start_says_what_is_wrong(good, mistake, monkeypatch):
 
 @pytest.mark.parametrize("mistake", SERVERS)
 def test_a_server_says_what_is_wrong(mistake):
-    # C-RUN-29
+    # C-SET-2
     serve = server.serve
     with socket.create_server(("127.0.0.1", 0)) as taken:
         settings = {"listen": f"127.0.0.1:{taken.getsockname()[1]}", **SERVERS[mistake]}
@@ -158,7 +158,7 @@ def test_a_server_says_what_is_wrong(mistake):
 
 
 def test_an_old_postgresql_is_refused(good, postgres, monkeypatch):
-    # C-RUN-29
+    # C-SET-2
     with postgres.database() as url:
         for version, mistake in (((13, 23), "PostgreSQL is too old"), ((14, 0), "the schema is old")):
             monkeypatch.setattr(PGDialect, "_get_server_version_info", lambda *_, version=version: version)
@@ -167,7 +167,7 @@ def test_an_old_postgresql_is_refused(good, postgres, monkeypatch):
 
 
 def test_postgresql_says_what_is_wrong(good, postgres):
-    # C-RUN-29
+    # C-SET-2
     rules = postgres.base / "data" / "pg_hba.conf"
     before, reload = rules.read_text(), "SELECT pg_reload_conf()"
     with postgres.database() as url, psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as connection:

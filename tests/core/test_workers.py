@@ -277,7 +277,7 @@ def test_only_the_holder_runs_a_round_and_hands_it_on_at_a_stop(site):
 
 @pytest.mark.postgres
 def test_who_has_lost_the_lease_exports_neither_success_nor_failure(site):
-    # C-RUN-49
+    # C-RUN-19
     mine, fails = site.find_service(Workers), False
 
     def run(_registry):

@@ -28,7 +28,7 @@ def metrics_in(rules):
 
 
 def test_prometheus_reads_the_rules():
-    # C-RUN-49
+    # C-RUN-19
     checked = subprocess.run([promtool(), "check", "rules", str(ALERTS)], capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked
     assert "12 rules found" in checked.stdout
@@ -102,18 +102,18 @@ def check_alerts(folder, series):
 
 
 def test_a_worker_that_fails_or_hangs_is_told_however_seldom_it_works(tmp_path):
-    # C-RUN-49
+    # C-RUN-19
     check_alerts(tmp_path, WORKERS)
 
 
 def test_a_scanner_that_stays_down_is_told(tmp_path):
-    # C-RUN-49, C-SCN-3
+    # C-RUN-19, C-SCN-3
     check_alerts(tmp_path, SCANNER)
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_every_rule_is_about_a_metric_that_exists(start):
-    # C-RUN-49
+    # C-RUN-19
     settings = {"modhub__base_url": "https://mods.example.org", "modhub__mail_dir": "{folder}/mail"}
     site = start(FEATURES, modhub_moderation__scanner="clamd:///run/clamd.sock", **settings)
     families = ProcessMetrics(site.registry).collect()

@@ -1,4 +1,4 @@
-"""A real pgbouncer before PostgreSQL (C-RUN-52)."""
+"""A real pgbouncer before PostgreSQL (C-RUN-15)."""
 
 import os
 import shutil
@@ -68,7 +68,7 @@ def pooled(server, direct, mode, more):
     ids=["refuses options", "drops options", "by session"],
 )
 def test_a_pooler_is_refused(postgres, template_databases, tmp_path, case):
-    # C-RUN-52, T-F13
+    # C-RUN-15, T-F13
     direct = template_databases.new("postgresql", "", tmp_path / "unused")
     mode, more, sentence = case
     with pooled(postgres.base, direct, mode, more) as url:

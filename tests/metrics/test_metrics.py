@@ -115,7 +115,7 @@ def test_requests_are_counted_by_kind_and_status(site):
 
 
 def test_alarms_are_counted(site):
-    # C-RUN-26
+    # C-RUN-11
     mod = published_mod(site)
     before = samples(site)["modhub_alarms_total"]
     too_large = b"x" * (2 * 1024 * 1024 + 1)
