@@ -138,7 +138,7 @@ class SecurityPolicy:
     def challenge(self, request: Any, kind: CredentialKind) -> Any:
         """The error or response for a caller without permission.
 
-        If no feature provides accounts, nobody is signed in: programs get 401, pages 404 (C-PAGE-12).
+        If no feature provides accounts, nobody is signed in: programs get 401, pages 404 (C-PAGE-2).
         """
         credential = self._credential(request, kind)
         if credential is None:

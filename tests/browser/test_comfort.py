@@ -54,7 +54,7 @@ def test_a_list_that_cannot_be_had_just_now_stays_as_it_is(visit):
 
 
 def test_a_click_that_opens_nothing_leads_to_help(visit):
-    # C-PAGE-88
+    # C-PAGE-23
     page = visit()
     page.goto("/Modhub?q=foundry+map")
     page.locator(".card h3 a").first.click()
@@ -67,7 +67,7 @@ def test_a_click_that_opens_nothing_leads_to_help(visit):
 
 
 def test_a_phone_is_not_sent_to_an_app_that_it_cannot_have(visit):
-    # C-PAGE-88
+    # C-PAGE-23
     for phone in (True, False):
         page = visit(has_touch=phone, is_mobile=phone, java_script_enabled=False)
         page.goto("/Modhub/3")

@@ -26,7 +26,7 @@ def first_card(page):
 
 @pytest.mark.parametrize(("width", "address"), [(2560, "/Modhub"), (360, "/Modhub?game=Starfall+Rally")])
 def test_nothing_moves_while_a_slow_machine_reads_the_page(visit, width, address):
-    # C-FRONT-1: what the style sheet asks of a page is known when it begins
+    # C-PAGE-1: what the style sheet asks of a page is known when it begins
     page = visit(viewport={"width": width, "height": 900})
     page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 7})
     page.goto(address)
@@ -35,7 +35,7 @@ def test_nothing_moves_while_a_slow_machine_reads_the_page(visit, width, address
 
 @pytest.mark.parametrize(("width", "scheme"), [(360, "light"), (1280, "dark"), (2560, "light")])
 def test_the_front_looks_right(visit, look, width, scheme):
-    # C-FRONT-1
+    # C-PAGE-1
     page = visit(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page.goto("/Modhub")
     look(page, f"front {width} {scheme}")
@@ -53,7 +53,6 @@ def test_the_front_looks_right(visit, look, width, scheme):
 
 @pytest.mark.parametrize(("locale", "account"), [("en", MIRA), ("de", None)])
 def test_a_phone_begins_with_mods(visit, look, locale, account):
-    # C-PAGE-19, C-FRONT-8
     page = visit(account=account, viewport=PHONE, locale=locale)
     for address in ("/Modhub", "/Modhub?page=1", "/Modhub?game=Starfall+Rally", "/Modhub?sort=top"):
         page.goto(address)

@@ -40,7 +40,6 @@ def test_the_download_stays_on_a_phone(visit):
 
 
 def test_a_shared_link_says_at_once_what_the_mod_does(visit):
-    # C-PAGE-21
     page = visit(viewport={"width": 360, "height": 740})
     page.goto("/Modhub/1")
     sentence = page.locator(".mod-head .lead").bounding_box()

@@ -37,7 +37,6 @@ def test_a_visitor_searches_filters_opens_and_downloads(visit, java_script_enabl
 
 
 def test_the_keyboard_alone_installs(visit):
-    # C-PAGE-22
     page = visit()
     page.goto("/Modhub/3")
     page.get_by_role("link", name="Needs 3 mods").focus()

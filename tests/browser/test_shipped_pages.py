@@ -140,7 +140,7 @@ def test_what_assistive_technology_hears_is_as_it_was(browser, shipped):
 
 
 def test_a_phone_that_is_signed_in_shows_a_mod_first(browser, shipped, draft):
-    # C-PAGE-19, C-PAGE-80: with all entries of the navigation
+    # With all entries of the navigation
     page = signed_in(browser, shipped, java_script_enabled=False)
     page.set_extra_http_headers({"Accept-Language": "de"})
     page.goto("/Modhub?sort=top")
@@ -163,7 +163,7 @@ def test_a_phone_that_is_signed_in_shows_a_mod_first(browser, shipped, draft):
 
 
 def test_the_keyboard_reaches_the_first_result_in_eight_stops(browser, shipped):
-    # C-PAGE-81
+    # C-PAGE-5
     page = opened(browser, shipped, viewport={"width": 1280, "height": 800}, java_script_enabled=False)
     page.goto("/Modhub?game=Starfall+Rally")
     for _ in range(2):

@@ -26,7 +26,6 @@ def changes(page):
 
 @pytest.mark.parametrize("looks", LOOKS)
 def test_browse_says_what_is_new_since_the_last_visit(visit, look, looks):
-    # C-PAGE-41
     width = looks["viewport"]["width"]
     page = visit(**looks)
     page.goto("/Modhub?sort=new")
@@ -41,7 +40,7 @@ def test_browse_says_what_is_new_since_the_last_visit(visit, look, looks):
     page.on("request", lambda request: resource_types.append(request.resource_type))
     page.reload()
     expect(badges).to_have_count(3)
-    # C-PAGE-75: other tests of this service may have made new mods, whose short summaries leave no room.
+    # Other tests of this service may have made new mods, whose short summaries leave no room.
     updated = page.locator(".browse > .cards .card:has(.badge)", has_text=re.compile("Updated|Aktualisiert"))
     told = updated.locator(".changes")
     assert told.count() == told.locator("visible=true").count()

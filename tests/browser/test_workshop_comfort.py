@@ -153,7 +153,7 @@ def test_from_a_new_mod_to_a_published_one(visit, java_script_enabled):
 
 @scripts
 def test_a_weekly_release_is_three_interactions(visit, look, java_script_enabled):
-    # C-PAGE-70, C-PAGE-72: choose the file, type what changed, press the button.
+    # C-PAGE-70: choose the file, type what changed, press the button.
     page = visit(account=AUTHOR, java_script_enabled=java_script_enabled)
     page.goto(draft(page, f"Weekly {java_script_enabled}") + "?part=files")
     page.get_by_label("Version").fill("3.1")

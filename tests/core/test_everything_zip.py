@@ -124,7 +124,7 @@ def test_from_a_hundred_mods_on_names_have_three_digits(archive):
 
 
 def test_a_chain_with_a_gap_is_a_page_that_says_how_many(site):
-    # C-PAGE-63
+    # C-PAGE-62
     kit = published_mod(site, title="Kit")
     draft = new_mod(site, title="Draft")
     mod = published_mod(site, requires=[kit["guid"], ABSENT, draft["guid"]])
@@ -140,7 +140,7 @@ def test_a_chain_with_a_gap_is_a_page_that_says_how_many(site):
 
 
 def test_a_chain_that_is_too_long_or_too_large_is_a_page_with_the_number(site, monkeypatch):
-    # C-PAGE-63
+    # C-PAGE-62
     guids = [str(uuid.uuid4()) for _ in range(201)]
     ids = insert_mods(site, [{"guid": guid, "requires": [needed]} for guid, needed in pairwise([*guids, ABSENT])])
     response = site.get(f"/Modhub/{ids[0]}/everything.zip", status=409)

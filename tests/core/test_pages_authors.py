@@ -35,7 +35,7 @@ def titles(page):
 
 
 def test_an_author_has_a_page_with_their_published_mods(site):
-    # C-PAGE-37, C-PAGE-38
+    # C-PAGE-1
     first, _draft, hidden = published_mod(site, title="One"), new_mod(site, title="Draft"), published_mod(site)
     published_mod(site, owner=8, title="Somebody else's")
     hide_mod(site, hidden)
@@ -56,7 +56,6 @@ def test_an_author_has_a_page_with_their_published_mods(site):
 
 
 def test_an_author_has_the_votes_of_all_their_mods(site):
-    # C-PAGE-87
     first, second, hidden = (published_mod(site, title=title) for title in ("One", "Two", "Hidden"))
     assert site.get(HERE).html.select(".author-top .totals") == []
     for voter, mod, value in ((8, first, 1), (9, first, 1), (8, second, -1), (9, second, 1), (8, hidden, -1)):
@@ -66,7 +65,7 @@ def test_an_author_has_the_votes_of_all_their_mods(site):
 
 
 def test_an_author_without_published_mods_is_nobody(site):
-    # C-PAGE-37
+    # C-PAGE-1
     draft, hidden = new_mod(site), published_mod(site, owner=8)
     assert draft["published"] is False
     hide_mod(site, hidden)
@@ -84,7 +83,7 @@ def test_an_author_without_published_mods_is_nobody(site):
 
 @pytest.mark.postgres
 def test_the_feeds_of_an_author_are_exactly_that(site):
-    # C-PAGE-39
+    # C-PAGE-17
     mod = published_mod(site, title="Tool", version="1")
     published_mod(site, owner=8)
     upload_asset(site, mod, "code", version="2")

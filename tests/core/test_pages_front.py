@@ -52,7 +52,7 @@ def mods(site):
 
 @pytest.mark.postgres
 def test_the_front_has_rows_and_leads_to_the_list(site, mods):
-    # C-FRONT-1, C-FRONT-3
+    # C-PAGE-1, C-FRONT-3
     draft = new_mod(site, title="Long a draft", games=["Portal"])
     for number in range(7, 12):
         published_mod(site, title=f"Mod {number}")
@@ -70,7 +70,7 @@ def test_the_front_has_rows_and_leads_to_the_list(site, mods):
 
 
 def test_a_query_is_the_list_alone(site, mods):
-    # C-FRONT-1
+    # C-PAGE-1
     for query in ("q=mod", "game=portal", "sort=new", "page=1", "tag=x", "q="):
         page = site.get(f"/Modhub?{query}")
         assert rows(page) == [], query
@@ -80,7 +80,7 @@ def test_a_query_is_the_list_alone(site, mods):
 
 @pytest.mark.parametrize("count", [0, 5, 6])
 def test_few_mods_are_one_row(site, count):
-    # C-FRONT-1
+    # C-PAGE-1
     insert_mods(site, [{"title": f"Mod {number}"} for number in range(count)])
     page = site.get("/Modhub")
     assert rows(page) == {0: [], 6: ["top", "new"]}.get(count, ["top"])
@@ -91,7 +91,7 @@ def test_few_mods_are_one_row(site, count):
 
 @pytest.mark.postgres
 def test_nothing_is_on_the_front_that_not_everybody_sees(site, mods):
-    # C-FRONT-4
+    # C-PRO-2
     add_game(Admin(site.config), "Portal", None, None)
     draft, hidden, deleted = new_mod(site, title="Canary", games=["Portal"]), mods[3], mods[5]
     upload_asset(site, draft, "code", version="1")
@@ -112,7 +112,6 @@ def test_nothing_is_on_the_front_that_not_everybody_sees(site, mods):
 
 
 def test_games_are_tiles_and_the_rest_is_behind_them(site, tmp_path):
-    # C-FRONT-5
     icon = tmp_path / "portal.svg"
     icon.write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
     add_game(Admin(site.config), "Portal", "Portal <i>", icon)
@@ -130,7 +129,6 @@ def test_games_are_tiles_and_the_rest_is_behind_them(site, tmp_path):
 
 
 def test_visitors_read_how_it_goes(start):
-    # C-FRONT-2, C-PAGE-34
     site = start(f"{TEST_ACCOUNTS} modhub_builds")
     line = site.get("/Modhub").html.select_one(".front-head p")
     assert line.text == "Get the overlay app, choose a mod, open its file in the app."
@@ -139,7 +137,6 @@ def test_visitors_read_how_it_goes(start):
 
 
 def test_the_operator_has_a_picture_and_a_text(start, tmp_path):
-    # C-FRONT-6
     picture, text = tmp_path / "front.png", tmp_path / "front.md"
     picture.write_bytes(PICTURE)
     text.write_text("# Deck <mods>\n\nFor *everybody*.\n\n<script>alert(1)</script>")
@@ -156,7 +153,7 @@ def test_the_operator_has_a_picture_and_a_text(start, tmp_path):
 
 
 def test_the_front_shows_what_is_so_now(site, mods):
-    # C-FRONT-1, C-FRONT-3
+    # C-PAGE-1, C-FRONT-3
     def card(page, title):
         return next(card for card in page.html.select(".card") if card.h3.a.text == title)
 
@@ -210,7 +207,6 @@ def test_pages_show_small_copies_of_an_icon(site, tmp_path):
     ],
 )
 def test_a_game_has_the_tint_of_its_icon(site, tmp_path, icon, hue):
-    # C-FRONT-8
     path = tmp_path / "icon"
     if isinstance(icon, str):
         path.write_text(icon)
@@ -229,7 +225,6 @@ def test_a_game_has_the_tint_of_its_icon(site, tmp_path, icon, hue):
 
 
 def test_a_mod_page_shows_related_mods_as_cards(site):
-    # C-FRONT-9
     base = published_mod(site, title="Base", games=["Portal"])
     published_mod(site, 9, "User", requires=[base["guid"]])
     published_mod(site, title="Sibling")

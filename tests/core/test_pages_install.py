@@ -15,7 +15,6 @@ OTHER_ABSENT = "11234567-89ab-cdef-0123-456789abcdef"
 
 
 def test_the_button_says_what_else_a_mod_takes(site):
-    # C-PAGE-21, C-PAGE-22, C-PAGE-64
     kit = published_mod(site, title="Kit")
     upload_asset(site, kit, "code", b"x" * 3000, version="2")
     bars = published_mod(site, title="Bars", requires=[kit["guid"]])
@@ -38,7 +37,7 @@ def test_the_button_says_what_else_a_mod_takes(site):
 
 
 def test_a_long_chain_is_listed_in_part(site):
-    # C-PAGE-22, T-D20
+    # T-D20
     guids = [str(uuid.uuid4()) for _ in range(130)]
     pairs = zip(guids, [*guids[1:], None], strict=True)
     ids = insert_mods(site, [{"guid": guid, "requires": [needed] if needed else []} for guid, needed in pairs])
@@ -70,7 +69,7 @@ def test_a_mod_opens_in_the_app(start):
 
 
 def test_a_page_says_how_to_install(start):
-    # C-PAGE-88
+    # C-PAGE-23
     site = start("modhub_testing.accounts modhub_builds", modhub__base_url="https://mods.example.org")
     mod = published_mod(site, title="<b>Bars</b>")
     beside = site.get(mod["url"]).html.select(".download-help a")
@@ -90,7 +89,7 @@ def words(element):
 
 
 def test_the_page_fits_what_the_mod_takes(site):
-    # C-PAGE-88
+    # C-PAGE-23
     kit = published_mod(site, title="Kit")
     race = published_mod(site, title="Race", requires=[kit["guid"]])
     lacks = published_mod(site, title="Lacks", requires=[kit["guid"], ABSENT])
@@ -118,7 +117,6 @@ def test_a_scheme_is_an_apps_own(start):
 
 
 def test_votes_are_a_share_of_a_total(site):
-    # C-PAGE-24
     mod = published_mod(site)
     for account in range(8, 17):
         site.as_account(account).put_json(f"/api/modhub/{mod['id']}/vote", {"value": 1})

@@ -34,7 +34,7 @@ def test_nothing_is_stored_before_a_choice(site):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_theme_holds_until_it_is_taken_back(site, theme):
-    # C-PAGE-31, C-PAGE-32
+    # C-PAGE-31
     browser = new_visitor(site)
     plain = browser.get("/Modhub")
     answer = choose(browser, theme=theme)
@@ -57,7 +57,7 @@ def test_a_theme_holds_until_it_is_taken_back(site, theme):
 
 
 def test_the_chosen_language_wins_on_pages_only(site):
-    # C-PAGE-31, C-PAGE-33
+    # C-PAGE-31
     browser = new_visitor(site)
     english = browser.get("/Modhub")
     choose(browser, language="de")
@@ -73,7 +73,7 @@ def test_the_chosen_language_wins_on_pages_only(site):
 
 
 def test_the_way_back_stays_on_this_site(site):
-    # C-PAGE-32
+    # C-PAGE-31
     for referer, location in (
         ("", "/Modhub"),
         (f"{HERE}/Modhub/12", "/Modhub/12"),
@@ -88,7 +88,7 @@ def test_the_way_back_stays_on_this_site(site):
 
 
 def test_a_foreign_form_is_refused(site):
-    # C-PAGE-32
+    # C-PAGE-31
     site.post("/Modhub/preferences", {"theme": "dark"}, headers={"Origin": "https://evil.example.org"}, status=403)
 
 

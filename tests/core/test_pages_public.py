@@ -72,7 +72,6 @@ def test_a_list_says_how_many_there_are_and_leads_on(site):
 
 
 def test_a_card_says_what_one_wants_to_know(site):
-    # C-FRONT-10
     mod = published_mod(site, title="Card Game", description="<p>One</p><p>two</p>", requires=[ABSENT])
     card = site.get("/Modhub?sort=new").html.select_one(".card")
     assert [link["href"] for link in card.select("a")] == [mod["url"], f"/Modhub/by/{OWNER}"]
@@ -119,7 +118,6 @@ def test_a_tile_has_the_icon_of_the_game_or_the_initials(site, tmp_path):
 
 
 def test_the_form_keeps_what_is_chosen(site):
-    # C-PAGE-19
     for number in range(3):
         add_game(Admin(site.config), f"Game {number}", None, None)
     page = site.get("/Modhub?q=x&size=50&game=game+1")

@@ -16,7 +16,6 @@ pytestmark = pytest.mark.slow
 
 
 def test_an_empty_list_says_what_was_looked_for(site):
-    # C-PAGE-20
     published_mod(site, title="Tower", games=["Portal"])
     for query, lead, way in (
         ("game=%25(q)s%3Cb%3E", "No mods found for the game “%(q)s<b>”.", "/Modhub?sort=new"),
@@ -29,7 +28,6 @@ def test_an_empty_list_says_what_was_looked_for(site):
 
 
 def test_an_empty_list_suggests_games_and_invites_authors(site):
-    # C-PAGE-20
     for name in ("Starfall Rally", "Lantern Depths"):
         add_game(Admin(site.config), name, None, None)
     for query, suggested in (

@@ -30,7 +30,6 @@ def test_a_page_that_is_not_there_has_a_search(site):
 
 
 def test_phones_find_their_icons(site):
-    # C-PAGE-15
     page = site.get("/Modhub")
     touch = page.html.find("link", rel="apple-touch-icon")["href"]
     for address in (touch, "/apple-touch-icon.png"):

@@ -61,7 +61,7 @@ def changes_on(page):
     ],
 )
 def test_an_upload_says_what_changed_at_once(site, author, text, chosen, stored):
-    # C-PAGE-70, C-PAGE-71
+    # C-PAGE-70, C-PAGE-16
     mod = published_mod(site, version="1")
     assert messages_on(release(author, mod, "2", text, chosen).follow())[0] == "version"
     newest, oldest = notes_of_mod(site, mod)
@@ -104,7 +104,7 @@ def test_the_preview_of_an_upload_saves_nothing(site, author):
 
 
 def test_an_entry_takes_every_format_and_shows_what_was_typed(site, author):
-    # C-PAGE-71
+    # C-PAGE-16
     mod = published_mod(site)
     (note,) = notes_of_mod(site, mod)
     assert write(author, mod, PLAIN, "text").location.endswith(
@@ -124,7 +124,7 @@ def test_an_entry_takes_every_format_and_shows_what_was_typed(site, author):
 
 
 def test_sources_go_with_their_mod(site, author):
-    # C-PAGE-71
+    # C-PAGE-16
     mod = published_mod(site)
     release(author, mod, "2", PLAIN)
     assert site.count_rows(NoteSource) == 1
@@ -145,12 +145,10 @@ def test_sources_go_with_their_mod(site, author):
     ],
 )
 def test_the_next_version_is_proposed(current, used, proposed):
-    # C-PAGE-72
     assert propose_version(current, used) == proposed
 
 
 def test_a_published_mod_begins_with_a_new_version(site, author):
-    # C-PAGE-72
     mod = published_mod(site, version="3.1")
     upload_asset(site, mod, "code", version="3.2")
     upload_asset(site, mod, "code", version="3.1.9")
@@ -194,7 +192,6 @@ def test_the_parts_have_addresses_and_forms_return_to_theirs(site, author):
 
 
 def test_entries_that_say_nothing_are_one_line_in_their_place(site, author):
-    # C-PAGE-73
     mod = published_mod(site, version="1")
     for version, text in (("2", ""), ("3", "Three"), ("4", ""), ("5", ""), ("6", "")):
         release(author, mod, version, text)
@@ -206,7 +203,6 @@ def test_entries_that_say_nothing_are_one_line_in_their_place(site, author):
 
 
 def test_my_mods_remind_of_what_nobody_has_said(site, author):
-    # C-PAGE-74
     told, untold = published_mod(site, version="3.1"), published_mod(site, version="3.1<")
     write(author, told, "Said")
     page = author.get("/Modhub/mine")
@@ -221,7 +217,6 @@ def test_my_mods_remind_of_what_nobody_has_said(site, author):
 
 
 def test_cards_carry_what_the_current_version_says(site, author):
-    # C-PAGE-75
     mod = published_mod(site, version="1", games=["Portal"])
     assert changes_on(site.get("/Modhub")) == []
     release(author, mod, "2", f"<p>{WORDS} &lt;b&gt;</p><ul><li>one</li></ul>", "html")
@@ -236,7 +231,7 @@ def test_cards_carry_what_the_current_version_says(site, author):
 
 
 def test_words_are_nowhere_when_a_mod_is_not_public(site, author):
-    # C-PAGE-75, C-READ-1: a draft's and a hidden mod's words are nobody's but the owner's.
+    # C-READ-1: a draft's and a hidden mod's words are nobody's but the owner's.
     draft = new_mod(site)
     send_file_by_form(author.get(here(draft)), "code", "a.zip", b"x", version="1", text="Of a draft")
     mod = published_mod(site, games=["Portal"])

@@ -129,7 +129,7 @@ def test_nobody_else_gets_in(site, author):
 
 
 def test_without_accounts_there_is_no_workshop(start):
-    # C-PAGE-12
+    # C-PAGE-2
     site = start("")
     for address in ("/Modhub/mine", "/Modhub/mine/new", "/Modhub/mine/1"):
         site.get(address, status=404)

@@ -124,7 +124,6 @@ def test_texts_are_pages_with_links_in_the_footer(start, tmp_path):
 
 
 def test_the_front_welcomes_visitors(start, tmp_path):
-    # C-PAGE-34
     site = start(f"{TEST_ACCOUNTS} modhub_builds", modhub__welcome=write(tmp_path, "w.md", "Hello **you**"))
     welcome = "<p>Hello <strong>you</strong></p>"
     assert welcome in site.get("/Modhub").text
@@ -134,7 +133,6 @@ def test_the_front_welcomes_visitors(start, tmp_path):
 
 
 def test_the_app_is_introduced(start, tmp_path):
-    # C-PAGE-35
     assert "<p>The app is the overlay: " in start("modhub_builds").get("/Modhub/App").text
     introduced = start("modhub_builds", modhub_builds__introduction=write(tmp_path, "a.md", "Our *own* words"))
     assert "<p>Our <em>own</em> words</p>" in introduced.get("/Modhub/App").text
@@ -187,7 +185,6 @@ def test_an_accent_is_readable_everywhere(colour):
 
 
 def test_every_tint_is_readable_and_is_that_of_its_hue():
-    # C-FRONT-8
     style = (Path(accent.__file__).parents[1] / "static" / "style.css").read_text("utf-8")
     tints = re.findall(r"--back: (#\w{6}); --mark: (#\w{6});", style)
     for number, (back, mark) in enumerate(tints):

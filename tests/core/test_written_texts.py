@@ -58,7 +58,7 @@ LINK = '<a href="https://e.org" rel="nofollow noopener ugc">'
     ],
 )
 def test_what_is_typed_becomes_html(submitted, chosen, stored):
-    # C-PAGE-16, C-PAGE-27
+    # C-PAGE-16
     written = write_text(submitted, chosen, limits.DESCRIPTION)
     assert clean(written.uncleaned, limits.DESCRIPTION) == stored
 
@@ -70,7 +70,7 @@ def source_of(site, mod):
 
 
 def test_a_source_is_kept_for_the_next_edit(site):
-    # C-PAGE-27
+    # C-PAGE-16
     author = new_visitor(site, OWNER)
     page = make_mod_by_form(author, title="A", description=MARKDOWN, format="markdown")
     here, mod = page.request.path, {"id": int(page.request.path.rpartition("/")[2])}
@@ -99,7 +99,7 @@ def test_a_source_is_kept_for_the_next_edit(site):
 
 @pytest.mark.parametrize("stored", ["Laps &amp; times\nin &lt;b&gt;", "It is **new** &amp; fast"])
 def test_html_without_a_tag_stays_as_it_is_when_another_field_is_saved(site, stored):
-    # C-PAGE-27, C-PAGE-71: by the API a description is HTML, also if it has no tag.
+    # C-PAGE-16: by the API a description is HTML, also if it has no tag.
     mod = new_mod(site, description=stored)
     upload_asset(site, mod, "code", version="1")
     (note,) = site.as_account(OWNER).get(mod_address(mod, "notes")).json["notes"]
@@ -116,7 +116,7 @@ def test_html_without_a_tag_stays_as_it_is_when_another_field_is_saved(site, sto
 
 
 def test_what_was_typed_survives_an_error_with_its_format(site):
-    # C-PAGE-27
+    # C-PAGE-16
     mod = new_mod(site)
     here = f"/Modhub/mine/{mod['id']}"
     author = new_visitor(site, OWNER)
@@ -133,7 +133,7 @@ def test_what_was_typed_survives_an_error_with_its_format(site):
 
 
 def test_the_preview_lists_what_is_removed():
-    # C-PAGE-27
+    # C-PAGE-16
     submitted = '<p class="x" style="y">a<img src="https://e.org/a.png"><img src="/Modhub/file/1" onload="z"><form a=b>'
     cleaned = clean(submitted, limits.DESCRIPTION)
     assert find_removed_markup(submitted, cleaned) == (["img", "form"], ["class", "style", "onload"])
@@ -156,7 +156,7 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.slow
 def test_hostile_markdown_takes_bounded_time(name):
-    # T-A3, C-PAGE-27: the bound is ten times what the slowest of them takes on a busy machine.
+    # T-A3, C-PAGE-16: the bound is ten times what the slowest of them takes on a busy machine.
     begun = time.process_time()
     written = write_text(HOSTILE[name], "markdown", limits.DESCRIPTION)
     clean(written.html or "", limits.DESCRIPTION)

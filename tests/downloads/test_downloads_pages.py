@@ -54,7 +54,7 @@ def said(site, mod, language):
 
 @pytest.mark.postgres
 def test_an_author_has_the_downloads_of_all_their_mods(site):
-    # C-PAGE-87, C-OWN-11
+    # C-OWN-11
     first, second, hidden, _uncounted = (published_mod(site) for _ in range(4))
     other = published_mod(site, owner=8)
     numbers = {first["id"]: 1200, second["id"]: 4, hidden["id"]: 50, other["id"]: 7, 10**6: 10**6}

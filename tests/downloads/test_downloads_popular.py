@@ -126,7 +126,7 @@ def test_one_download_outweighs_all_votes():
 
 
 def test_hidden_and_deleted_mods_leave_at_once_and_drafts_never_appear(site):
-    # C-FRONT-4
+    # C-PRO-2
     shown, hidden, deleted, draft = (published_mod(site, title=name) for name in ("a", "b", "c", "x"))
     draft = new_mod(site, title="Canary")
     upload_asset(site, draft, "code", version="1")

@@ -132,7 +132,7 @@ def _a_new_version_is_served_at_the_same_address(run: Run) -> None:
     require_equal("version after the replacement", "newer", run.service.get(mod.path()).document()["version"])
 
 
-@own_check("C-PAGE-39", added=True)
+@own_check("C-PAGE-17", added=True)
 def _the_feed_of_an_author_has_the_published_mod(run: Run) -> None:
     mod = published(run)
     feed = run.service.get(f"/Modhub/by/{mod.owner.account_id}/feed.json").expect(200).text
@@ -150,7 +150,7 @@ def _a_published_mod_is_one_change(run: Run) -> None:
     require_equal("the id of a change", mod.id, changes[0]["id"])
 
 
-@own_check("C-PAGE-60", "C-PAGE-63", added=True)
+@own_check("C-PAGE-60", "C-PAGE-62", added=True)
 def _the_archive_of_a_published_mod_needs_all_mods(run: Run) -> None:
     """409 while a required one is missing."""
     mod = published(run)

@@ -94,7 +94,7 @@ def a_private_feed_needs_its_token(run: Run) -> None:
         require("no-store" in run.service.get(path).expect(404).names("Cache-Control"), f"{path}: may be kept.")
 
 
-@check("C-PAGE-39", added=True)
+@check("C-PAGE-17", added=True)
 def nobody_has_no_feed(run: Run) -> None:
     """The feed of an author who is unknown is a 404."""
     for path in (f"/Modhub/by/{UNKNOWN_ID}/feed", f"/Modhub/by/{UNKNOWN_ID}/feed.json"):
