@@ -13,7 +13,7 @@ from modhub.db import Base, Id, Timestamp
 from modhub_auth.email_addresses import MAX_ADDRESS
 
 MAX_DISPLAY_NAME: Final = 80
-"""Code points of an account's name; a longer one is cut (C-ACC-6)."""
+"""Code points of an account's name; a longer one is cut (C-ACC-2)."""
 MAX_CLIENT_LABEL: Final = 80
 """Code points of a client's label."""
 BLOCK_REASON: Final = 200

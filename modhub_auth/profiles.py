@@ -70,7 +70,7 @@ class Accounts:
 
 
 def remove_name(session: Session, account_id: int, _key: str) -> dict[str, Any] | None:
-    """Give the account the name of those that chose none (C-ACC-6)."""
+    """Give the account the name of those that chose none (C-ACC-2)."""
     account = lock_account(session, account_id)
     if account is None or account.display_name == default_name(account):
         return None

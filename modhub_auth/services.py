@@ -134,7 +134,7 @@ def _takes_turns(session: Session) -> bool:
 
 
 def default_name(account: Account) -> str:
-    """The name of an account that chose none (C-ACC-6)."""
+    """The name of an account that chose none (C-ACC-2)."""
     return f"Modder {account.id}"
 
 

@@ -63,7 +63,7 @@ REGISTER: Final = Operation(
         TOO_LARGE,
         TOO_MANY,
     ),
-    clauses=("C-ACC-1", "C-ACC-2", "C-ACC-4", "C-ACC-5", "C-ACC-6", "C-ACC-21", "C-LIM-8"),
+    clauses=("C-ACC-1", "C-ACC-2", "C-ACC-4", "C-ACC-5", "C-ACC-21", "C-LIM-8"),
 )
 LOGIN: Final = Operation(
     id="login",

@@ -1,4 +1,4 @@
-"""Free bytes of the disks to which the service writes, to be seen before an upload fails (C-RUN-46)."""
+"""Free bytes of the disks to which the service writes, to be seen before an upload fails (C-RUN-28)."""
 
 import os
 import tempfile

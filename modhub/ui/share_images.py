@@ -1,4 +1,4 @@
-"""The picture that other sites show beside a link to a page (Open Graph, C-PAGE-85)."""
+"""The picture that other sites show beside a link to a page (Open Graph)."""
 
 from dataclasses import dataclass
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""How the operator names and shows the site, and the pages with the operator's own texts (C-SET-7)."""
+"""How the operator names and shows the site, and the pages with the operator's own texts."""
 
 from dataclasses import dataclass
 from typing import Any, Final

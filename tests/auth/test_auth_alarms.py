@@ -21,7 +21,6 @@ def waiting(app):
 
 
 def test_it_is_sent_without_the_database(auth, mail_server, capsys):
-    # C-RUN-50
     port = str(mail_server.port)
     app = auth(mail__host="127.0.0.1", mail__port=port, mail__operator="Ops <ops@example.org>")
     assert alarm(app, "modhub-backup", "--dry-run") == 0
@@ -36,7 +35,6 @@ def test_it_is_sent_without_the_database(auth, mail_server, capsys):
 
 
 def test_it_waits_in_the_outbox_while_the_mail_server_is_down(auth, mail_server_port, capsys):
-    # C-RUN-50
     app = auth(mail__host="127.0.0.1", mail__port=str(mail_server_port), mail__operator="ops@example.org")
     assert alarm(app, "modhub-sweep") == 0
     assert "waits in the outbox" in capsys.readouterr().out
@@ -44,7 +42,6 @@ def test_it_waits_in_the_outbox_while_the_mail_server_is_down(auth, mail_server_
 
 
 def test_without_an_address_nobody_is_told(app, capsys):
-    # C-RUN-50
     assert alarm(app, "modhub-sweep") == 0
     assert capsys.readouterr().err == "Nobody is told: mail.operator is empty.\n"
 

@@ -37,7 +37,7 @@ def public_ids(app):
 
 
 def test_a_spam_wave_is_blocked_hidden_and_undone(app, spammers, run, monkeypatch):
-    # C-RUN-47
+    # C-RUN-10
     (first, mod), (second, found), (_, other) = spammers
     listed = lines_of(run("account", "list", "--since", (now() - timedelta(hours=1)).isoformat(), "--ids"))
     assert listed == [str(person.id) for person, _ in spammers]
@@ -89,7 +89,7 @@ def test_keys_are_listed_and_revoked(app, spammers, run):
 
 @pytest.mark.postgres
 def test_a_wave_of_accounts_costs_few_statements(app, run):
-    # C-RUN-47
+    # C-RUN-10
     ids = list(range(1, 121))
     write(
         app,

@@ -99,7 +99,7 @@ def test_accounts_are_listed_with_what_they_use(app, run):
 
 @pytest.mark.postgres
 def test_emails_that_were_given_up_can_be_sent_again(app, run):
-    # C-MAIL-11
+    # C-RUN-18
     for name in ("Ada", "Eve"):
         register(app, name)
     dead, held = read(app, select(OutgoingEmail.id).order_by(OutgoingEmail.id))

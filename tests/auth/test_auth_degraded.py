@@ -9,7 +9,7 @@ HOME = "/Modhub/account"
 
 @pytest.mark.parametrize("dialect", ["postgresql"])
 def test_a_session_survives_an_outage(auth, person):
-    # C-RUN-21
+    # C-RUN-28
     app = auth()
     form = app.get(f"{HOME}/register").forms[0]
     form["email"], form["password"] = person["email"], person["password"]

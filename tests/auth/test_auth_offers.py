@@ -114,7 +114,7 @@ def test_a_mod_is_handed_over(app, ada, grace, mod):
 
 
 def test_nobody_learns_who_has_an_account(app, ada, grace, mod):
-    # C-OWN-51, T-C22
+    # C-OWN-50, T-C22
     unconfirmed = join(app, "linus")
     write(app, update(Login).where(Login.subject == unconfirmed.address).values(verified=False))
     pages, emails = set(), set()
@@ -159,7 +159,7 @@ def test_the_recipient_declines_or_the_owner_withdraws(app, ada, grace, mod):
 
 
 def test_what_an_offer_needs(app, ada, grace, mod):
-    # C-OWN-50, C-OWN-51
+    # C-OWN-50
     here = f"/Modhub/mine/{mod['id']}/offer"
     for named, status in ((ada.address, 409), (str(ada.id), 409), ("nonsense", 400)):
         assert offer(ada, mod, named, status).html.select_one("#account-error")
@@ -213,7 +213,7 @@ def test_an_offer_that_cannot_be_met_is_410(ada, grace, mod, change):
 
 
 def test_the_list_of_the_owner_outlives_the_account(app, ada, grace, mod):
-    # C-OWN-51, C-OWN-54
+    # C-OWN-50, C-OWN-54
     offer(ada, mod, grace.address)
     before = workshop(ada, mod).text
     delete_person(app, grace.id)

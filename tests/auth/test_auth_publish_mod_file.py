@@ -127,7 +127,7 @@ def key_for(release, mod=None):
 
 
 def test_a_file_is_what_the_mod_becomes(release, monkeypatch):
-    # C-OWN-42, C-OWN-43, C-TOK-5, C-TOK-6
+    # C-OWN-20, C-TOK-5, C-TOK-6
     told = release.create()
     first = ["created", "code 1.0", "css hud.css", "image two.png", "image one.png", "captions"]
     assert told["changed"] == [*first, "games", "conflictsWith", "description", "changelog"]
@@ -152,7 +152,7 @@ def test_a_file_is_what_the_mod_becomes(release, monkeypatch):
 
 
 def test_without_a_guid_only_create_goes_on(release):
-    # C-OWN-43
+    # C-OWN-20
     release.write()
     release.run(code=client.USAGE_ERROR)
     assert release.own_mods() == []
@@ -168,7 +168,7 @@ def test_without_a_guid_only_create_goes_on(release):
 
 
 def test_a_dry_run_sends_nothing(release):
-    # C-OWN-43
+    # C-OWN-20
     release.write()
     told = release.run_json("--create", "--dry-run", "--publish")
     assert (told["mod"], told["guid"], told["dryRun"], release.own_mods()) == (None, None, True, [])
@@ -183,7 +183,7 @@ def test_a_dry_run_sends_nothing(release):
 
 
 def test_an_image_is_replaced_in_its_place_with_its_caption(release):
-    # C-OWN-43
+    # C-OWN-20
     release.create("--publish")
     old = release.image_ids()
     mod = release.own_mods()[0]
@@ -197,7 +197,7 @@ def test_an_image_is_replaced_in_its_place_with_its_caption(release):
 
 
 def test_an_upload_that_fails_removes_nothing(release):
-    # C-OWN-43
+    # C-OWN-20
     release.create()
     before = release.state()[1]
     (release.folder / "shots/one.png").write_bytes(PNG + b"x" * 3_000_000)
@@ -206,7 +206,7 @@ def test_an_upload_that_fails_removes_nothing(release):
 
 
 def test_images_without_a_line_follow_until_they_are_pruned(release):
-    # C-OWN-43
+    # C-OWN-20
     release.create()
     release.write('[[images]]\nfile = "shots/one.png"\ncaption = ""')
     told = release.run_json()
@@ -221,7 +221,7 @@ def test_images_without_a_line_follow_until_they_are_pruned(release):
 
 
 def test_problems_keep_a_draft_from_being_published(release):
-    # C-OWN-45
+    # C-OWN-20
     release.create()
     release.write(FILE.replace("requires = []", f'requires = ["{ABSENT[:-1]}0"]'))
     release.run("--publish", code=client.REJECTED)
@@ -232,7 +232,7 @@ def test_problems_keep_a_draft_from_being_published(release):
 
 
 def test_an_older_release_changes_its_notes_alone(release):
-    # C-OWN-43
+    # C-OWN-20
     release.create("--publish")
     (release.folder / "hud.lua").write_bytes(b"newer code")
     release.write(FILE.replace('"1.0"', '"1.1"').replace("Rally HUD", "Newer").replace("First", "Second"))
@@ -267,7 +267,7 @@ def test_texts_in_each_format(release):
 
 
 def test_a_mod_is_named_by_guid_number_or_address(release):
-    # C-OWN-43
+    # C-OWN-20
     release.create()
     mod = release.own_mods()[0]
     words = [str(release.folder / "hud.lua"), "--version", "1.0", "--json"]

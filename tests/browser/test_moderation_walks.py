@@ -283,7 +283,7 @@ def test_malware_is_told_to_those_who_have_it(moderated, walk, language):
 
 
 def test_the_queue_works_by_keyboard(moderated, walk):
-    # C-QUE-1, C-QUE-5
+    # C-QUE-5
     mod = moderated.callers["Ada"].published("Keys")
     notice = {"ground": "malware", "text": "It is bad.", "goodFaith": True, "name": "Kim", "email": "kim@example.org"}
     Caller(moderated.callers["Ada"].ports).need(201, "POST", f"/api/modhub/{mod['id']}/reports", notice)

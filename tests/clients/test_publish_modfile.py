@@ -48,7 +48,7 @@ WRONG = {
 
 
 def test_a_whole_file_is_right():
-    # C-OWN-42
+    # C-OWN-20
     document = tomllib.loads(WHOLE)
     assert find_mistakes(document) == []
     jsonschema.Draft7Validator.check_schema(read_schema())
@@ -58,7 +58,7 @@ def test_a_whole_file_is_right():
 
 @pytest.mark.parametrize("text", WRONG)
 def test_what_is_wrong_is_named(text, tmp_path, monkeypatch, capsys):
-    # C-OWN-42: the program and an editor with the schema refuse the same.
+    # C-OWN-20: the program and an editor with the schema refuse the same.
     document = tomllib.loads(text)
     assert find_mistakes(document) == [WRONG[text]]
     assert not jsonschema.Draft7Validator(read_schema()).is_valid(document)
@@ -108,7 +108,7 @@ def test_a_wrong_call_sends_nothing(words, tmp_path, monkeypatch, capsys):
 
 
 def test_the_schema_is_there_without_a_key(tmp_path, monkeypatch, capsys):
-    # C-OWN-42
+    # C-OWN-20
     monkeypatch.delenv("MODHUB_API_KEY", raising=False)
     assert command.main(["schema"]) == client.DONE
     assert json.loads(capsys.readouterr().out) == read_schema()

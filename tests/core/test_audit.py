@@ -202,7 +202,7 @@ def test_nobody_waits_for_a_writer(site, dialect):
 
 
 def test_all_entries_are_exported(site, command):
-    # C-AUD-5
+    # C-AUD-1
     with site.databases.write_session.begin() as session:
         for number in range(1201):
             record(session, "many deeds", "thing", number)
@@ -212,7 +212,7 @@ def test_all_entries_are_exported(site, command):
 
 @pytest.mark.postgres
 def test_the_list_finds_entries(site, command, monkeypatch):
-    # C-AUD-5
+    # C-AUD-1
     monkeypatch.setenv("SUDO_USER", "grace")
     site.extra_environ = {**site.extra_environ, "REMOTE_ADDR": "192.0.2.7"}
     mod = published_mod(site)

@@ -143,7 +143,7 @@ def test_hiding_and_restoring_take_effect_at_once_and_twice_is_well(site, run):
 
 
 def test_many_are_hidden_together_and_undone_by_their_number(site, run, monkeypatch):
-    # C-RUN-47
+    # C-RUN-10
     kept, earlier, again = (published_mod(site, title=title) for title in ("Kept", "Earlier", "Again"))
     other, draft = published_mod(site, 8, "Other"), new_mod(site, title="Draft")
     hide_mod(site, earlier, "Before that")
@@ -174,7 +174,7 @@ def test_many_are_hidden_together_and_undone_by_their_number(site, run, monkeypa
 
 
 def test_a_spam_wave_costs_few_statements(site, run):
-    # C-RUN-47
+    # C-RUN-10
     ids = insert_mods(site, [{} for _ in range(600)])
     run("list", "--owner", "7", "--ids")
     with site.counted() as few:
@@ -189,7 +189,7 @@ def test_a_spam_wave_costs_few_statements(site, run):
 
 def test_how_to_undo_it_is_said_before_others_work_on_it(site, run, capsys, monkeypatch):
     """A snapshot without the mods takes minutes, and may fail."""
-    # C-RUN-47
+    # C-RUN-10
     ids, said = insert_mods(site, [{} for _ in range(3)]), []
 
     class Snapshots:

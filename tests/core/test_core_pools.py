@@ -81,7 +81,7 @@ def test_a_statement_takes_no_longer_than_the_ini_says(start):
 
 
 def test_a_connection_for_reading_that_was_in_use_is_not_kept_either(site):
-    # C-RUN-44
+    # C-RUN-28
     queries = site.databases.raw_queries
     queries._run(queries._connect(), "SELECT 1", {}, emptied=queries._emptied - 1)
     assert queries.idle_count == 0

@@ -164,7 +164,7 @@ def test_a_store_that_is_missing_or_not_configured(start, examine, tmp_path):
 
 
 def test_a_disk_without_room_for_large_uploads(site, examine, monkeypatch):
-    # C-RUN-46
+    # C-RUN-28
     free = {"storage": 200 * MB, "temporary": 300 * MB}
     monkeypatch.setattr(doctor, "free_bytes", lambda _settings: free)
     for spool, expected in (

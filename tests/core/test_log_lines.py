@@ -36,7 +36,7 @@ def test_an_object_is_merged_only_from_our_own_loggers():
 
 
 def test_every_line_of_a_request_has_its_id(site, monkeypatch):
-    # C-HTTP-11: the access log, the security log, a failure of the store, an unexpected error
+    # The access log, the security log, a failure of the store, an unexpected error
     written = []
 
     class Collector(logging.Handler):

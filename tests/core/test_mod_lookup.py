@@ -62,7 +62,7 @@ def test_the_mods_of_an_account_come_with_what_depends_on_them(site):
 
 
 def test_votes_are_summed_up_since_a_moment(site):
-    # C-FRONT-3
+    # C-FRONT-7
     liked, both, old = (published_mod(site) for _ in range(3))
     votes = [(liked, 8, 1), (liked, 9, 1), (both, 8, -1), (both, 9, 1), (both, 10, -1), (old, 8, 1), (old, 9, 1)]
     for mod, account, value in votes:

@@ -29,7 +29,6 @@ def damage_in(site, url):
 
 
 def test_all_files_are_copied_and_checked(site, run, tmp_path):
-    # C-RUN-20
     target = f"file://{tmp_path}/new"
     mod = published_mod(site)
     upload_asset(site, mod, "code", b"two", version="2")
@@ -53,7 +52,6 @@ def test_all_files_are_copied_and_checked(site, run, tmp_path):
 
 
 def test_a_move_goes_on_where_it_was_killed(site, run, tmp_path, monkeypatch):
-    # C-RUN-20
     for _ in range(3):
         published_mod(site)
     put, calls = LocalStore.put, []
@@ -75,7 +73,6 @@ def test_a_move_goes_on_where_it_was_killed(site, run, tmp_path, monkeypatch):
 
 
 def test_what_is_uploaded_and_deleted_meanwhile_is_right(site, tmp_path):
-    # C-RUN-20
     first, second = published_mod(site), published_mod(site)
     source, target = site.find_service(BlobStore), LocalStore(tmp_path / "new")
     open_blob, seen = source.open, []

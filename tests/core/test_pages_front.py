@@ -52,7 +52,7 @@ def mods(site):
 
 @pytest.mark.postgres
 def test_the_front_has_rows_and_leads_to_the_list(site, mods):
-    # C-PAGE-1, C-FRONT-3
+    # C-PAGE-1, C-FRONT-7
     draft = new_mod(site, title="Long a draft", games=["Portal"])
     for number in range(7, 12):
         published_mod(site, title=f"Mod {number}")
@@ -153,7 +153,7 @@ def test_the_operator_has_a_picture_and_a_text(start, tmp_path):
 
 
 def test_the_front_shows_what_is_so_now(site, mods):
-    # C-PAGE-1, C-FRONT-3
+    # C-PAGE-1, C-FRONT-7
     def card(page, title):
         return next(card for card in page.html.select(".card") if card.h3.a.text == title)
 

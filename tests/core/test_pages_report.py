@@ -15,7 +15,6 @@ def contact_page(folder):
 
 
 def test_a_mod_is_reported_to_the_contact_page(start, tmp_path):
-    # C-PAGE-86
     site = start(TEST_ACCOUNTS, modhub__contact=contact_page(tmp_path), modhub__base_url=BASE)
     mod = published_mod(site)
     for visitor in (site, new_visitor(site, 8)):
@@ -29,7 +28,6 @@ def test_a_mod_is_reported_to_the_contact_page(start, tmp_path):
 
 
 def test_the_contact_page_repeats_numbers_alone(start, tmp_path):
-    # C-PAGE-86
     site = start(TEST_ACCOUNTS, modhub__contact=contact_page(tmp_path), modhub__base_url=BASE)
     draft = new_mod(site, title="Draft")
     for typed in ("", "?mod=", "?mod=01", "?mod=%3Cscript%3E", "?mod=" + "9" * 40):
@@ -39,7 +37,6 @@ def test_the_contact_page_repeats_numbers_alone(start, tmp_path):
 
 
 def test_without_a_contact_page_there_is_nothing(start):
-    # C-PAGE-86
     site = start(TEST_ACCOUNTS)
     page = site.get(published_mod(site)["url"])
     assert "Report this mod" not in page.text
@@ -56,7 +53,6 @@ def includeme(config):
 
 
 def test_a_feature_takes_its_place(start, tmp_path):
-    # C-PAGE-86
     site = start(f"{TEST_ACCOUNTS} tests.core.test_pages_report", modhub__contact=contact_page(tmp_path))
     mod = published_mod(site)
     page = site.get(mod["url"])

@@ -40,7 +40,6 @@ def add_picture(site, mod, width=1600):
 
 
 def test_a_mod_is_shared_with_its_large_picture(site):
-    # C-PAGE-85
     mod = published_mod(site, title=HOSTILE, description="<p>Draws &amp; <b>shows</b></p>")
     add_picture(site, mod)
     page = site.get(mod["url"])
@@ -68,7 +67,6 @@ def test_a_mod_is_shared_with_its_large_picture(site):
 
 
 def test_without_a_picture_it_is_the_icon_of_the_game_then_the_mark(start, tmp_path):
-    # C-PAGE-85
     mark, icon = tmp_path / "mark.png", tmp_path / "portal.png"
     mark.write_bytes(PNG)
     Image.new("RGB", (64, 64)).save(icon)
@@ -91,7 +89,7 @@ def test_without_a_picture_it_is_the_icon_of_the_game_then_the_mark(start, tmp_p
 
 
 def test_nothing_of_a_draft_or_a_hidden_mod_is_shared(site):
-    # C-PAGE-85, C-PRO-2
+    # C-PRO-2
     hidden, draft = published_mod(site, title="Hidden", games=["Portal"]), new_mod(site, title="Draft")
     published_mod(site, title="Public")
     add_picture(site, hidden)

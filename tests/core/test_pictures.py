@@ -85,7 +85,7 @@ class FakeDecoder(Decoder):
 
 @pytest.mark.process
 def test_pictures_answer_as_their_image_does(site):
-    # C-PIC-1, C-PAGE-85
+    # C-PIC-1
     mod = new_mod(site)
     upload_asset(site, mod, "code", version="1")
     original = add_image(site, mod)["url"]
@@ -184,7 +184,6 @@ def test_an_image_that_is_deleted_meanwhile_leaves_nothing(site):
 
 @pytest.mark.postgres
 def test_a_task_belongs_to_one_worker(site):
-    # C-PIC-6
     mod = published_mod(site)
     for _ in range(5):
         add_image(site, mod)
@@ -211,7 +210,6 @@ class _Killed(BaseException):
 
 @pytest.mark.postgres
 def test_a_killed_worker_is_succeeded(site, monkeypatch):
-    # C-PIC-6
     add_image(site, published_mod(site))
 
     def end():
@@ -226,7 +224,6 @@ def test_a_killed_worker_is_succeeded(site, monkeypatch):
 
 
 def test_an_image_that_ends_its_process_is_given_up(site):
-    # C-PIC-6
     add_image(site, published_mod(site))
     with site.databases.write_session.begin() as session:
         session.execute(update(PictureTask).values(attempts=MAX_ATTEMPTS))
@@ -238,7 +235,6 @@ def test_an_image_that_ends_its_process_is_given_up(site):
 
 
 def test_a_child_that_fails_is_tried_again_and_a_store_that_fails_is_waited_for(site):
-    # C-PIC-6
     add_image(site, published_mod(site))
     failing = worker_of(site, FakeDecoder(DecodingFailed(CHILD_FAILED)))
     for left in (1, 1, 0):
@@ -258,7 +254,6 @@ def test_a_child_that_fails_is_tried_again_and_a_store_that_fails_is_waited_for(
 
 @pytest.mark.postgres
 def test_missing_pictures_and_those_of_no_image_are_damage(site):
-    # C-PIC-6
     number = int(add_image(site, published_mod(site))["url"].rpartition("/")[2])
     assert worker_of(site, FakeDecoder()).make_next()
     with site.databases.write_session() as session:

@@ -371,7 +371,6 @@ def test_output_is_believed_only_if_it_is_whole():
 
 @pytest.mark.process
 def test_a_long_decoding_renews_its_claim(tmp_path, monkeypatch):
-    # C-PIC-6
     monkeypatch.setattr(child, "BEAT_SECONDS", 0.05)
     beats = []
     with pytest.raises(DecodingFailed):

@@ -121,7 +121,7 @@ def test_what_the_socket_does_not_take_follows_in_order(service, monkeypatch):
 
 
 def test_a_full_temporary_folder_cuts_no_answer_and_keeps_no_processor_busy(service, monkeypatch, caplog):
-    # C-RUN-46
+    # C-RUN-28
     def full(*_args, **_kwargs):
         raise OSError(errno.ENOSPC, "No space left on device", "/secret/path")
 

@@ -82,7 +82,7 @@ def test_however_it_ends_it_is_given_back(end):
 
 
 def test_one_that_the_disk_does_not_take_is_given_back(monkeypatch, caplog):
-    # C-RUN-46
+    # C-RUN-28
     def full(*_args, **_kwargs):
         raise OSError(28, "No space left on device", "/secret/path")
 

@@ -49,7 +49,6 @@ def write(folder, name, content):
 
 
 def test_without_settings_nothing_of_it_is_there(site):
-    # C-SET-7, C-SET-8
     page = site.get("/Modhub")
     assert "<title>Mods · modhub</title>" in page.text
     assert "accent" not in page.text
@@ -75,7 +74,6 @@ def test_security_txt_leads_to_the_contact_page(start, tmp_path, site):
 
 
 def test_the_name_stands_everywhere(start):
-    # C-SET-7
     site = start(TEST_ACCOUNTS, modhub__site_name="Deck <Mods> of the North")
     escaped = "Deck &lt;Mods&gt; of the North"
     mod = published_mod(site)
@@ -93,7 +91,6 @@ def test_the_name_stands_everywhere(start):
 
 
 def test_texts_are_pages_with_links_in_the_footer(start, tmp_path):
-    # C-SET-8
     path = write(tmp_path, "imprint.md", TEXT)
     site = start("", modhub__imprint=path, modhub__privacy=write(tmp_path, "p.md", "Nothing is *kept*."))
     front = site.get("/Modhub")
@@ -142,7 +139,6 @@ def test_the_app_is_introduced(start, tmp_path):
 
 @pytest.mark.parametrize(("name", "content"), [("m.png", PNG), ("m.svg", b'<?xml version="1.0"?><svg/>')])
 def test_the_mark_is_served_as_a_static_file(start, tmp_path, name, content):
-    # C-SET-7
     site = start("", modhub__site_mark=write(tmp_path, name, content))
     [address] = set(re.findall(r'(/static/modhub-site-mark-[^"]+)"', site.get("/Modhub").text))
     answer = site.get(address)
@@ -152,7 +148,6 @@ def test_the_mark_is_served_as_a_static_file(start, tmp_path, name, content):
 
 
 def test_the_accent_is_a_style_sheet_in_both_schemes(start):
-    # C-SET-7
     site = start("", modhub__accent="#FFCC00")
     page = site.get("/Modhub")
     [address] = re.findall(r'href="(/static/modhub-site-accent-[^"]+)"', page.text)
@@ -167,7 +162,6 @@ def test_the_accent_is_a_style_sheet_in_both_schemes(start):
 
 @pytest.mark.parametrize("colour", ["#ffffff", "#000000", "#ffcc00", "#0a5c62"])
 def test_an_accent_is_readable_everywhere(colour):
-    # C-SET-7
     sheet = accent.accent_sheet(colour).decode()
     light, dark = re.findall(r"--petrol: (#\w{6});", sheet)
     deep_light, deep_dark = re.findall(r"--petrol-deep: (#\w{6});", sheet)

@@ -126,7 +126,6 @@ def test_every_service_is_watched_restarted_and_started_in_order(compose):
 
 
 def test_the_jobs_run_every_night_and_what_fails_is_told(compose, tmp_path):
-    # C-RUN-50
     programs = {
         # The first night begins at once, the second never.
         "sleep": 'echo "sleep $1" >> log; [ ! -e slept ] && : > slept',

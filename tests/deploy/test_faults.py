@@ -182,7 +182,7 @@ def wait_until_told(service, part, word, before):
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_named_and_everything_recovers_at_once(service, server, clients, name):
-    # C-RUN-21, C-RUN-28
+    # C-RUN-28
     expected, part, word = FAULTS[name]
     before = len(service.log())
     with clients:

@@ -220,7 +220,7 @@ def test_a_secret_sent_over_plain_http_is_refused_and_not_led_on(proxy, sent):
 
 
 def test_without_any_process_programs_read_json_and_people_a_page(nginx):
-    # C-RUN-21
+    # C-RUN-28
     away = nginx([free_port()])
     for path in ("/api/modhub", "/Modhub/api/wiki", "/api?x=1"):
         answer = away.ask("GET", path)

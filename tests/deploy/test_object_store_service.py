@@ -117,7 +117,6 @@ def test_an_endpoint_with_tls_is_used_only_if_its_certificate_is_trusted(
 
 
 def test_files_move_from_disk_to_the_object_store_and_back(object_store, prefix, start, tmp_path):
-    # C-RUN-20
     site = start()
     mod = new_mod(site)
     upload_asset(site, mod, "code", LONG, version="1", name="mod.zip")

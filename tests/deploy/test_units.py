@@ -21,7 +21,6 @@ def analyze(*words):
 
 
 def test_a_unit_that_fails_tells_the_operator():
-    # C-RUN-50
     silent = {path.stem for path in SERVICES if "\nOnFailure=modhub-alarm@%N.service\n" not in path.read_text()}
     # With Restart=always the service never counts as failed; the alarm must not call itself.
     assert silent == {"modhub@", "modhub-alarm@"}

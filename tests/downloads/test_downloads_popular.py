@@ -52,7 +52,7 @@ def weights(site):
 
 
 def test_downloads_of_the_week_come_first_then_its_votes_then_the_newest(site):
-    # C-FRONT-3
+    # C-FRONT-7
     mods = {name: published_mod(site, title=name, games=["Portal"]) for name in "abcdefgh"}
     count(site, mods["a"]["id"], (0, 2), (6, 3), (7, 900))
     count(site, mods["b"]["id"], (1, 6))
@@ -78,7 +78,7 @@ def test_downloads_of_the_week_come_first_then_its_votes_then_the_newest(site):
 
 
 def test_it_is_computed_every_ten_minutes_at_most_by_one_process(site, start):
-    # C-FRONT-3
+    # C-FRONT-7
     other = start(FEATURES, url=str(site.registry.settings["sqlalchemy.url"]))
     mod = published_mod(site)
     assert update_popular(site.registry)

@@ -35,7 +35,7 @@ def each_process(service, token):
 @pytest.mark.parametrize("kind", ["postgresql"], scope="module", indirect=True)
 @pytest.mark.postgres
 def test_without_the_database_all_that_needs_it_is_503_for_the_moment(served, own):
-    # C-ERR-16, C-RUN-8, C-RUN-21
+    # C-ERR-16, C-RUN-8, C-RUN-28
     mod = own.published("Away", b"content")
     path = f"/api/modhub/{mod['id']}"
     link = re.search(rb'href="(/static/[^"]+\.css)"', own.ask("GET", "/Modhub").body)

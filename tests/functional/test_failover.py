@@ -193,7 +193,7 @@ class Writers:
 @pytest.mark.parametrize("synchronous", [True, False])
 def test_failovers_under_load(pair, serve, capsys, *, synchronous):
     """Kill and promote: nothing is a 500, and with a synchronous standby nothing acknowledged is lost."""
-    # C-SYNC-4, C-SYNC-6, C-RUN-21, C-RUN-44
+    # C-SYNC-4, C-SYNC-6, C-RUN-28
     service = serve()
     writers = Writers([service.register(f"writer{number}") for number in range(WRITERS)])
     followers = [Follower(service.caller()) for _ in range(2)]
@@ -250,7 +250,7 @@ def cancelling(pair):
 
 def test_a_commit_that_no_standby_has_confirmed_is_busy(pair, serve):
     """The server has committed it: the row is there, once, and its file."""
-    # C-RUN-44
+    # C-RUN-28
     service = serve(processes=1)
     ada = service.register("ada")
     mod = ada.published("A")
@@ -274,7 +274,7 @@ def test_a_commit_that_no_standby_has_confirmed_is_busy(pair, serve):
 
 def test_the_pools_leave_a_server_that_was_demoted(pair, serve):
     """It is alive, and only reads: after the first refused write nothing asks it any more."""
-    # C-RUN-44
+    # C-RUN-28
     service = serve(processes=1)
     ada = service.register("ada")
     mod = ada.published("A")

@@ -14,7 +14,7 @@ MB = 1024 * 1024
 
 
 def test_a_store_that_is_nearly_full_is_seen_before_and_when_uploads_fail(services, kind):
-    # C-RUN-46, C-RUN-28, T-D12, T-F2
+    # C-RUN-28, T-D12, T-F2
     service = services(kind, 0, includes="modhub_auth modhub_metrics", schema="modhub_auth")
     with small_disk(service.files, "24m"):
         service.start()

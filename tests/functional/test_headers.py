@@ -165,7 +165,7 @@ def failing_feature(monkeypatch):
 
 @pytest.mark.parametrize("path", ["/unsendable", "/too-late", "/api"])
 def test_what_fails_behind_the_tweens_is_answered_and_logged_as_a_failure(start, failing_feature, caplog, path):
-    # C-HTTP-11, T-D16
+    # T-D16
     site = start(failing_feature)
     caplog.set_level(logging.INFO)
     assert not raw.call(site, path, "HEAD").body

@@ -29,7 +29,7 @@ def count_pictures(service):
 
 @pytest.mark.slow
 def test_photographs_have_pictures_soon_whatever_is_killed(service):
-    # C-PIC-1, C-PIC-6
+    # C-PIC-1
     while len(service.processes) < 2:
         service.start()
     author = service.register("photographer")

@@ -82,7 +82,7 @@ def test_without_a_token_none_is_right(start, presented):
 
 
 def test_every_name_has_the_prefix(start):
-    # C-RUN-11, C-RUN-46
+    # C-RUN-11, C-RUN-28
     site = start("modhub_auth modhub_metrics", modhub_metrics__token="the token")
     body = site.get("/metrics", headers=TOKEN).text
     names = re.findall(r"(?m)^(?:# (?:HELP|TYPE) )?(\w+)", body)

@@ -57,7 +57,7 @@ def test_a_moderator_needs_an_authenticator(site, ada, admin):
 
 
 def test_to_everybody_else_there_is_nothing(site, ada, mo):
-    # C-CAS-1, C-QUE-1
+    # C-CAS-1
     assert f'href="{DESK}"' in mo.pages.get("/Modhub")
     assert f'href="{DESK}"' not in ada.pages.get("/Modhub")
     for visitor in (new_visitor(site), ada.pages):

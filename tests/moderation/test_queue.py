@@ -54,7 +54,6 @@ def problems_on(page):
 
 @pytest.mark.postgres
 def test_open_cases_come_by_weight_then_by_age(site, ada, mo):
-    # C-QUE-1
     assert messages_on(mo.pages.get(QUEUE)) == ["queue_empty"]
     _, cases = make_wave(site, ada, 4)
     with site.databases.write_session.begin() as session:
@@ -70,7 +69,6 @@ def test_open_cases_come_by_weight_then_by_age(site, ada, mo):
 
 
 def test_the_navigation_says_how_much_waits(site, ada, mo):
-    # C-QUE-1
     def waiting(visitor):
         return [mark.text for mark in visitor.pages.get("/Modhub").html.select("nav .unread-count")]
 

@@ -76,7 +76,7 @@ def expected(ids, sort, places):
     ],
 )
 def test_it_finds_what_has_the_tag_in_the_order_of_the_list(site, ids, query, places, sort):
-    # C-TAG-4
+    # C-FRONT-7
     # The last of these pages are empty.
     pages = [listed(site, f"{query}&sort={sort}&size=3&page={number}") for number in range(1, 6)]
     assert [mod_id for page in pages for mod_id in page] == expected(ids, sort, places)
@@ -86,13 +86,13 @@ def test_it_finds_what_has_the_tag_in_the_order_of_the_list(site, ids, query, pl
 
 @pytest.mark.parametrize("value", ["MAP", "%00map%ff", "map&tag=chat"])
 def test_an_unknown_tag_finds_nothing(site, ids, value):
-    # C-TAG-4, C-ERR-8
+    # C-FRONT-7, C-ERR-8
     mod_ids = listed(site, f"tag={value}")
     assert mod_ids == ([] if "&" not in value else expected(ids, "new", [21, 22, 23]))
 
 
 def test_the_page_keeps_the_filter(site, ids):
-    # C-TAG-4
+    # C-FRONT-7
     page = site.get("/Modhub?game=Portal&tag=map&sort=top&size=2").html
     assert page.title.text.startswith("Mods for Portal – Map")
     assert [option["value"] for option in page.select("#tag option[selected]")] == ["map"]
@@ -123,7 +123,7 @@ def test_a_search_finds_tags_by_their_name(site, ids):
 
 
 def test_the_feeds_have_what_the_list_has(site, ids):
-    # C-TAG-4
+    # C-FRONT-7
     feed = site.get("/Modhub/feed.json?tag=chat").json
     assert [item["_modhub"]["id"] for item in feed["items"]] == expected(ids, "new", [21, 22, 23])
     assert feed["title"].endswith("New and updated mods – chat")
@@ -174,7 +174,7 @@ def test_sqlite_reads_the_mods_of_a_rare_tag_from_its_index(site, ids):
 @pytest.mark.parametrize("choices", [*product([True, False], repeat=3)], ids=str)
 @pytest.mark.postgres
 def test_the_way_to_read_changes_no_hit(site, ids, monkeypatch, choices):
-    # C-TAG-4
+    # C-FRONT-7
     for name, value in zip(("_has_filter_fewer", "_walks", "_has_game_fewer"), choices, strict=True):
         monkeypatch.setattr(CatalogueReader, name, lambda *_, value=value: value)
     maps = [at for at in range(MODS) if is_map(at)]
@@ -194,7 +194,7 @@ def test_the_way_to_read_changes_no_hit(site, ids, monkeypatch, choices):
 
 @pytest.mark.parametrize("sort", ["new", "top", "downloads"])
 def test_a_row_of_the_front_leaves_libraries_out(site, ids, sort):
-    # C-TAG-4
+    # C-FRONT-7
     reader, libraries = site.find_service(CatalogueReader), {4, 9, 22, 23}
     with site.databases.write_session.begin() as session:
         session.execute(insert(ModTag), [{"mod_id": ids[at], "tag": "library"} for at in libraries])

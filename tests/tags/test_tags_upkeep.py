@@ -138,7 +138,7 @@ def test_somebody_elses_mod_is_refused_by_the_service_too(site):
 
 
 def test_the_setting_names_what_the_front_leaves_out(start):
-    # C-TAG-4
+    # C-FRONT-7
     def left_out(site):
         with site.databases.readonly_session() as session:
             statements = (select(each.mod_id).where(each.off_front) for each in site.declarations.off_front)

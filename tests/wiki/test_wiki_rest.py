@@ -114,7 +114,7 @@ TITLES = [
 
 
 def test_where_the_title_comes_from(wiki):
-    # C-WIKI-3
+    # C-WIKI-2
     for text, query, title in TITLES:
         made = send(wiki, "PUT", f"{NEW}/deep/page.one?{query}", text.encode())
         assert made.json["title"] == title

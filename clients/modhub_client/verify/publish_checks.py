@@ -248,7 +248,7 @@ def _bad_pages_are_refused(run: Run) -> None:
     run.service.get(f"/Modhub/api/wiki/{publisher.page}").expect(404)
 
 
-@publish_check("C-WIKI-2", "C-WIKI-3", feature="modhub_wiki")
+@publish_check("C-WIKI-2", feature="modhub_wiki")
 def _a_page_is_published_and_changed(run: Run) -> None:
     """Its title is the query's, that of its heading, or its last segment."""
     publisher = wiki(run)

@@ -178,7 +178,7 @@ def pages_of_a_list_have_each_mod_once(run: Run) -> None:
         require_equal(f"three pages of sort={sort}", whole, paged)
 
 
-@check("C-FRONT-7", "C-TAG-4", added=True)
+@check("C-FRONT-7", added=True)
 def orders_and_filters_of_pages_are_unknown_to_the_api(run: Run) -> None:
     """``sort=popular``, ``sort=downloads`` and ``tag`` change nothing there."""
     expected = guids_of(read_list(run))
