@@ -37,7 +37,7 @@ def public_ids(app):
 
 
 def test_a_spam_wave_is_blocked_hidden_and_undone(app, spammers, run, monkeypatch):
-    # C-RUN-10
+    # C-RUN-4
     (first, mod), (second, found), (_, other) = spammers
     listed = lines_of(run("account", "list", "--since", (now() - timedelta(hours=1)).isoformat(), "--ids"))
     assert listed == [str(person.id) for person, _ in spammers]
@@ -65,7 +65,7 @@ def test_a_spam_wave_is_blocked_hidden_and_undone(app, spammers, run, monkeypatc
 
 
 def test_keys_are_listed_and_revoked(app, spammers, run):
-    # C-RUN-10
+    # C-RUN-4
     (owner, mod), (stranger, _), _ = spammers
     name = str(owner.id)
     assert run("account", "keys", name) == (0, f"Account {name} has no publisher keys.\n")
@@ -89,7 +89,7 @@ def test_keys_are_listed_and_revoked(app, spammers, run):
 
 @pytest.mark.postgres
 def test_a_wave_of_accounts_costs_few_statements(app, run):
-    # C-RUN-10
+    # C-RUN-4
     ids = list(range(1, 121))
     write(
         app,

@@ -155,7 +155,7 @@ def test_an_account_blocked_after_the_check_is_rejected(app, person, ada):
 
 
 def test_the_commands_say_what_they_do(app, person, ada, run, caplog):
-    # C-RUN-10
+    # C-RUN-4
     number = str(ada["accountId"])
 
     def account(*words):
@@ -180,7 +180,7 @@ def test_the_commands_say_what_they_do(app, person, ada, run, caplog):
 
 
 def test_a_lost_authenticator_is_removed_and_reported(app, person, ada, run, mail):
-    # C-RUN-10
+    # C-RUN-4
     number = str(ada["accountId"])
     assert run("account", "remove-factor", number) == (0, f"Account {number} has no authenticator.\n")
     run("account", "confirm", number)

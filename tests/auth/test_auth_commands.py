@@ -40,7 +40,7 @@ def test_confirming_and_signing_out(app, person, run):
     made = app.post_json("/api/auth/register", person).json
     assert run("account", "confirm", "ada@example.org")[0] == 0
     assert app.get("/api/auth/me", headers=bearer(made)).json["verified"] is True
-    # C-RUN-10
+    # C-RUN-4
     code, output = run("account", "sign-out", "ada@example.org")
     assert (code, "access tokens expire within 30 minutes" in output) == (0, True)
     app.get("/api/auth/me", headers=bearer(made), status=200)

@@ -252,7 +252,7 @@ def test_a_mod_is_hidden_appealed_for_and_released(moderated, walk, language):
 
 @BOTH
 def test_malware_is_told_to_those_who_have_it(moderated, walk, language):
-    # C-ADV-5, C-ADV-3, C-CAS-10
+    # C-ADV-5, C-ADV-3, C-ADV-1
     content = f"malware {language}".encode()
     digest, ada = sha256(content).hexdigest(), moderated.callers["Ada"]
     reported, other = ada.published(f"Evil {language}", content), ada.published(f"Rally HUD {language}", content)

@@ -35,7 +35,7 @@ def listed(run, *words):
 
 @pytest.mark.postgres
 def test_a_list_has_every_mod_and_is_narrowed(site, run):
-    # C-RUN-10
+    # C-RUN-4
     assert run("list") == (0, ["No matching mods."])
     draft = new_mod(site, title="Frée coins", games=["Portal"])
     shown = published_mod(site, 8, "Café HUD", games=["Half-Life"])
@@ -77,7 +77,7 @@ def test_a_long_list_has_pages(site, run, monkeypatch):
 
 
 def test_all_about_one_mod(site, run, monkeypatch):
-    # C-RUN-10
+    # C-RUN-4
     absent = str(uuid.uuid4())
     needed = new_mod(site, 8, "Needed")
     mod = new_mod(
@@ -121,7 +121,7 @@ def test_all_about_one_mod(site, run, monkeypatch):
 
 
 def test_hiding_and_restoring_take_effect_at_once_and_twice_is_well(site, run):
-    # C-RUN-10
+    # C-RUN-4
     first, second = published_mod(site, title="One"), published_mod(site, title="Two")
     names = (str(first["id"]), second["guid"].upper())
     code, lines = run("hide", *names, "--reason", " Looks  like\nmalware ")
@@ -143,7 +143,7 @@ def test_hiding_and_restoring_take_effect_at_once_and_twice_is_well(site, run):
 
 
 def test_many_are_hidden_together_and_undone_by_their_number(site, run, monkeypatch):
-    # C-RUN-10
+    # C-RUN-4
     kept, earlier, again = (published_mod(site, title=title) for title in ("Kept", "Earlier", "Again"))
     other, draft = published_mod(site, 8, "Other"), new_mod(site, title="Draft")
     hide_mod(site, earlier, "Before that")
@@ -174,7 +174,7 @@ def test_many_are_hidden_together_and_undone_by_their_number(site, run, monkeypa
 
 
 def test_a_spam_wave_costs_few_statements(site, run):
-    # C-RUN-10
+    # C-RUN-4
     ids = insert_mods(site, [{} for _ in range(600)])
     run("list", "--owner", "7", "--ids")
     with site.counted() as few:
@@ -189,7 +189,7 @@ def test_a_spam_wave_costs_few_statements(site, run):
 
 def test_how_to_undo_it_is_said_before_others_work_on_it(site, run, capsys, monkeypatch):
     """A snapshot without the mods takes minutes, and may fail."""
-    # C-RUN-10
+    # C-RUN-4
     ids, said = insert_mods(site, [{} for _ in range(3)]), []
 
     class Snapshots:
@@ -216,7 +216,7 @@ def test_an_unknown_mod_is_reported_and_the_others_are_processed(site, run, acti
 
 
 def test_deleting_asks_for_yes_and_leaves_nothing(site, run):
-    # C-RUN-10
+    # C-RUN-4
     mod = published_mod(site, title="Bad")
     upload_asset(site, mod, "images", b"image", content_type="image/png")
     site.as_account(8).put_json(mod_address(mod, "vote"), {"value": 1})

@@ -90,7 +90,7 @@ def addresses_in(value):
 
 
 def test_addresses_in_bodies_are_relative(filled):
-    # C-TXT-5
+    # C-MOD-1
     answers = [filled.get(address) for address in json_reads(filled)]
     answers.append(filled.as_account(OWNER).get("/api/modhub/mine"))
     answers.append(filled.post("/api/modhub/app/linux", b"x", headers=AGENT))

@@ -219,7 +219,7 @@ def test_the_link_is_of_one_decision(site, ada, mo):
 
 
 def test_files_that_are_ticked_get_an_advisory(site, ada, bob, mo):
-    # C-CAS-10
+    # C-ADV-1
     library, evil = b"a library that many share", b"an evil program"
     mod, other = ada.draft("Tool"), bob.draft("Kit")
     for person, own, version, data in ((ada, mod, "1", library), (ada, mod, "2", evil), (bob, other, "1", library)):

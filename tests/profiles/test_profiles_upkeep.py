@@ -37,7 +37,7 @@ def test_an_operator_clears_a_profile(site, run_admin):
 
 
 def test_verify_names_what_belongs_to_nobody(site):
-    # C-RUN-10
+    # C-RUN-4
     verify = site.declarations.checks["profiles"].run
     put(site, published_mod(site), **ALL)
     with site.databases.write_session.begin() as session:
@@ -48,7 +48,7 @@ def test_verify_names_what_belongs_to_nobody(site):
 
 
 def test_pictures_have_names_for_operators(site):
-    # C-RUN-10
+    # C-RUN-4
     published_mod(site)
     send_picture(site, image())
     with site.databases.readonly_session() as session:
