@@ -1,4 +1,4 @@
-"""Store files in a local folder, with explicit control over the order of fsync and rename (T-F3).
+"""Store files in a local folder, with explicit control over the order of fsync and rename (T-F1).
 
 Layout below the root: ``staging/<key>`` until an upload is published, then ``<first two digits>/<other thirty>``.
 All of it is on one file system, so that publishing is one rename.

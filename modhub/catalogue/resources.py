@@ -29,7 +29,7 @@ from modhub.plugins.services import IProfiles, ModSelection, Profile
 from modhub.web.traversal import OwnedResource, Resource
 
 _NO_ID = -1
-"""In place of a malformed id: the statement runs for it, too, so that timing reveals nothing (T-B4)."""
+"""In place of a malformed id: the statement runs for it, too, so that timing reveals nothing (T-B3)."""
 
 
 class ModPermission(Permission):

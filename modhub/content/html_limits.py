@@ -1,6 +1,6 @@
 """Rewrites cleaned HTML: within length and depth, nothing left open where it is cut, no words glued together.
 
-(C-TXT-1, C-TXT-8, C-TXT-12; T-A4)
+(C-TXT-1, C-TXT-8, C-TXT-12; T-A3)
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Cleaning of HTML, with the allowlist for everything that owners write (C-TXT-8; T-A3, T-A4).
+"""Cleaning of HTML, with the allowlist for everything that owners write (C-TXT-8; T-A3).
 
 Two parsers that share no code, nh3 (html5ever) and bleach (html5lib), must both leave the stored text unchanged, and
 nh3 runs last: bleach is at its end of life, and nothing depends on it alone. :mod:`modhub.content.html_limits` sees to
@@ -130,7 +130,7 @@ def clean(value: str, limit: int, *, allow: Allowlist = OWNERS) -> str:
     """``value`` cut at ``limit`` code points, then cleaned: well formed, within ``allow`` and within ``limit``.
 
     Total and idempotent. Text that grows by escaping is cut again, between tags and entities, so that nothing is left
-    open (T-A4). The time is bounded for hostile input too: about 0.1 s for 8000 characters.
+    open (T-A3). The time is bounded for hostile input too: about 0.1 s for 8000 characters.
     """
     source = text.block(value, limit)
     while source:

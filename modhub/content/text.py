@@ -120,7 +120,7 @@ def sniff_image(head: bytes) -> str | None:
 def normal(form: NormalForm, value: str) -> str:
     """``unicodedata.normalize`` in linear time.
 
-    The library sorts a run of combining marks by insertion: 32,000 of them take two seconds (T-D6). Long runs are
+    The library sorts a run of combining marks by insertion: 32,000 of them take two seconds (T-D5). Long runs are
     therefore put in canonical order beforehand, which changes no result.
     """
     if value.isascii() or unicodedata.is_normalized(form, value):

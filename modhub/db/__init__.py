@@ -208,7 +208,7 @@ def _prepare(engine: Engine, lock_seconds: int, begin: str | None) -> None:
             connection.execute("PRAGMA query_only = ON")
         else:
             connection.execute("PRAGMA journal_mode = WAL")
-            # FULL: acknowledged writes survive a power cut (T-F3).
+            # FULL: acknowledged writes survive a power cut (T-F1).
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute(f"PRAGMA busy_timeout = {LOCK_RETRY_MS if lock_seconds else 0}")
 

@@ -119,7 +119,7 @@ class _Listener:
         return None
 
     def _make_room(self, address: Any) -> bool:
-        """Close the connection that has waited longest, of the same peer or of all, where one more is too many (T-D13).
+        """Close the connection that has waited longest, of the same peer or of all, where one more is too many (T-D2).
 
         False if none waits. A trusted proxy and a unix socket have no limit of their own.
         """

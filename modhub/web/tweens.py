@@ -33,7 +33,7 @@ def early_error(request: Request) -> ApiError | None:
 
 
 def repair_query_string(query: str) -> str:
-    """The query with invalid UTF-8 replaced: parameters of a list are never rejected (C-LIST-2, T-D6)."""
+    """The query with invalid UTF-8 replaced: parameters of a list are never rejected (C-LIST-2, T-D5)."""
     return _ENCODED.sub(lambda run: quote(_unquote(run[0]).decode("utf-8", "replace"), safe=""), query)
 
 

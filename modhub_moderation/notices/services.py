@@ -27,7 +27,7 @@ from modhub_moderation.cases.models import CASE_TEXT, REPORTER_NAME, Case, Decis
 from modhub_moderation.cases.statements import Letter, find_reporter, queue_letter, receipt_box, receipt_link
 
 _NO_ID: Final = 0
-"""In place of what is no id: the statement runs for it, too, so that the time reveals nothing (T-B4)."""
+"""In place of what is no id: the statement runs for it, too, so that the time reveals nothing (T-B3)."""
 
 
 def list_images(request: Request, subject: Subject) -> dict[int, str]:

@@ -94,7 +94,7 @@ class ModReports(ReportsResource):
 
     def find_subject(self, session: Session) -> Subject | None:
         """The published mod; None for drafts, hidden and absent ones alike."""
-        # The statement runs for what is no id, too, so that the time reveals nothing (T-B4).
+        # The statement runs for what is no id, too, so that the time reveals nothing (T-B3).
         number = self.__parent__.id or 0
         mod = self.request.find_service(IMods).get_mods(session, [number]).get(number)
         if mod is None or not mod.published:

@@ -98,7 +98,7 @@ def test_a_disk_with_short_writes(store, monkeypatch):
 
 
 def test_the_order_that_survives_a_power_loss(store, root, monkeypatch):
-    # T-F3
+    # T-F1
     """The bytes are synced before the rename, the shard after it."""
     events = []
     fsync, rename = os.fsync, Path.rename

@@ -59,7 +59,7 @@ def test_abort_leaves_nothing(tm, store):
 
 
 def test_published_before_the_rows_commit(tm, store):
-    # T-F3
+    # T-F1
     """Else a crash in between would leave a row without its file."""
     seen = []
     with tm:

@@ -178,7 +178,7 @@ def test_postgresql_reads_its_index_of_trigrams_only_for_words_that_have_one(sit
 
 
 def test_a_search_as_long_as_an_address_can_be_is_cut(site):
-    # C-LIST-4, T-D6
+    # C-LIST-4, T-D5
     insert_mods(site, [{"title": "needle"}, {"title": "a" * 120}])
     assert ask(site, q="needle " + "x" * 250_000)["total"] == 0
     # Cut at 200 characters: the 201st would find nothing.

@@ -45,7 +45,7 @@ READS = {
 @pytest.mark.postgres
 @pytest.mark.parametrize("many", [False, True])
 def test_anonymous_reads(site, many):
-    # T-B4
+    # T-B3
     mod = published_mod(site, title="mod", games=["Portal"])
     for version in range(2, 6 if many else 2):
         upload_asset(site, mod, "code", version=str(version))
@@ -160,7 +160,7 @@ def call_cost(site, account, method, url):
 
 @pytest.mark.postgres
 def test_a_foreign_and_an_absent_mod_cost_the_same(site):
-    # C-OWN-12, T-B4
+    # C-OWN-12, T-B3
     mod, draft = published_mod(site), new_mod(site)
     note = site.get(mod_address(mod, "changelog")).json["notes"][0]["id"]
     for account in (None, 8):

@@ -60,7 +60,7 @@ def test_names_are_leaves(site):
 
 
 def test_the_type_sent_is_stored_and_returned(site):
-    # C-FILE-3, C-FILE-4, C-UP-10, T-A1, T-H4
+    # C-FILE-3, C-FILE-4, C-UP-10, T-A1
     mod = published_mod(site)
     kept = ["text/html", "image/svg+xml", 'text/plain; charset="x"', "IMAGE/PNG"]
     # An invalid media type (RFC 9110, 8.3.1) does not count as multipart.
@@ -154,7 +154,7 @@ def test_what_a_program_made_of_its_file_is_refused(site, body):
 
 
 def test_an_empty_or_encoded_body_is_refused(site):
-    # C-UP-1, T-A8
+    # C-UP-1, T-A10
     mod = new_mod(site)
     for rest in ("code?version=1", "css", "images"):
         assert post(site, mod, rest, b"").status_int == 400

@@ -103,7 +103,7 @@ BAD_UTF8 = ["\xff", "\xed\xa0\x80", "\xc0\xaf"]
 
 
 def test_a_path_that_is_not_utf8_is_400_and_a_query_is_mended(site, names):
-    # C-ERR-8, T-D6
+    # C-ERR-8, T-D5
     for bad in BAD_UTF8:
         for path in (f"/api/modhub/{bad}", f"/api/{bad}", f"/{bad}", f"/Modhub/{bad}", f"/Modhub/file/{bad}"):
             status, headers, body = raw.call(site, path)

@@ -58,7 +58,7 @@ def app(files):
 
 
 def test_the_whole_file(app, files):
-    # C-FILE-1, C-FILE-3, T-H4
+    # C-FILE-1, C-FILE-3, T-A1
     answer = app.get("/")
     digest = hashlib.sha256(CONTENT)
     assert answer.status == "200 OK"

@@ -91,7 +91,7 @@ def test_a_title_is_found_by_its_own_words(value):
 
 
 def test_ten_thousand_marks_are_folded_in_time():
-    # T-D6
+    # T-D5
     began = time.thread_time()
     marks = "\u0301\u0323" * 5_000 + "\u0f73" * 5_000 + "\u0344\u0301" * 5_000
     assert fold_search("a" + marks) == "a"

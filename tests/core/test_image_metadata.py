@@ -211,7 +211,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("case", HOSTILE)
 def test_hostile_images_take_bounded_work(case):
-    # C-PIC-22, T-A8
+    # C-PIC-22, T-A10
     # What ends the work must not be raised in a callback for garbage of other tests, which would swallow it: the
     # process of a real decoder has none.
     gc.collect()
@@ -226,7 +226,7 @@ def test_hostile_images_take_bounded_work(case):
 
 
 def test_damaged_images_are_read_as_far_as_they_go():
-    # C-PIC-22, C-PIC-23, T-A8
+    # C-PIC-22, C-PIC-23, T-A10
     for content, _ in TELLING.values():
         for stop in range(0, len(content), 37):
             decoder.answer(io.BytesIO(content[:stop]))

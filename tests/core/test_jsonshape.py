@@ -82,7 +82,7 @@ def pass_seconds():
 @pytest.mark.parametrize("pattern", [b'\\"', b"1,", b"[],"])
 @pytest.mark.slow
 def test_the_worst_bodies_take_a_step_a_byte_and_no_more(pass_seconds, pattern):
-    # T-D14
+    # T-D4
     begin = b"[" + ASIDE + (b'"' if pattern.startswith(b"\\") else b"")
     body = begin + pattern * ((JSON_BODY - len(begin)) // len(pattern))
     # Measured: once to twice that; what reads a byte again and again takes a hundred times as long.

@@ -293,7 +293,7 @@ def test_a_vector_leaves_nothing_that_acts(vector):
 
 
 def test_a_cut_leaves_nothing_open():
-    # T-A4
+    # T-A3
     value = '<p>one <a href="https://example.com/x" title="t">two &amp; three</a></p>' * 3 + "<pre>x"
     for limit in range(1, len(value) + 1):
         check(value, limit)

@@ -135,7 +135,7 @@ def test_what_is_called_a_zip_has_to_be_one(site, name, content_type, found):
 
 
 def test_hostile_archives_are_unreadable_at_worst():
-    # C-OWN-17, T-A8
+    # C-OWN-17, T-A10
     whole = archive("a", "b")
     assert problems(whole) == []
     assert problems(b"") == problems(b"no archive at all") == []
@@ -150,7 +150,7 @@ def test_hostile_archives_are_unreadable_at_worst():
 
 @pytest.mark.parametrize("names", [[f"{number:05}.lua" for number in range(40_000)], ["/" * 60_000 + "é"] * 60])
 def test_a_huge_directory_takes_bounded_work(names):
-    # C-OWN-17, T-A8
+    # C-OWN-17, T-A10
     content = archive(*names)
     began = time.thread_time()
     find_archive_problems(content[:4], content[-END_BYTES:])

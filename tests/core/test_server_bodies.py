@@ -103,7 +103,7 @@ def test_a_rejected_client_gets_no_100(service, framing):
     ],
 )
 def test_a_large_body_is_refused_before_any_of_it_is_sent(app, service, path, framing):
-    # C-ERR-20, T-D15
+    # C-ERR-20, T-D3
     with RawClient(service) as client:
         answer = client.ask(post(path, "Authorization: bad", framing))
         assert (answer.status, answer.fields["connection"], seen(answer)["size"]) == (401, "close", 0)

@@ -67,7 +67,7 @@ def test_a_body_must_come_at_the_least_rate_once_the_grace_is_over(clock, monkey
 
 @pytest.mark.parametrize("later", [0, 100])
 def test_a_lump_at_the_beginning_buys_no_silence_and_no_trickle(clock, later):
-    # T-D13
+    # T-D2
     settings = {"body_min_rate": 1000, "header_seconds": 2000, **OFTEN}
     head = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8000000\r\n\r\n"
     with running(app, **settings) as service, RawClient(service) as client:

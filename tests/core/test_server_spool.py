@@ -98,7 +98,7 @@ def test_one_that_the_disk_does_not_take_is_given_back(monkeypatch, caplog):
 
 @pytest.mark.parametrize("chunked", [False, True])
 def test_beyond_the_bound_a_large_body_is_refused_until_there_is_room(chunked, caplog):
-    # C-ERR-21, T-D15
+    # C-ERR-21, T-D3
     with running(BodyApp(), spool_bytes=3 * MB) as service:
         with RawClient(service) as first, RawClient(service) as second:
             first.send(sized(2 * MB) + b"x" * (2 * MB - 1))
@@ -131,7 +131,7 @@ def test_a_small_body_is_taken_although_there_is_no_room():
 
 
 def test_the_sum_is_exact_whatever_many_clients_do_at_once():
-    # C-ERR-21, T-D15
+    # C-ERR-21, T-D3
     most = 4 * MB
     with running(BodyApp(), spool_bytes=most) as service:
         highest, stop = [0], threading.Event()

@@ -103,7 +103,7 @@ def test_large_responses_share_one_thread_and_hold_nothing_small_up(app):
 
 
 def test_at_the_limit_of_a_peer_the_connection_that_waits_longest_makes_room(app):
-    # T-D13
+    # T-D2
     with running(app, connections_per_peer=10, header_seconds=120) as service:
         with RawClient(service) as busy:
             busy.send(raw_request("/held"))
@@ -133,7 +133,7 @@ def test_a_trusted_proxy_has_no_limit(app):
 
 
 def test_pipelined_requests_wait_until_the_response_is_read(app):
-    # T-D17
+    # T-D20
     with running(app) as service, RawClient(service, buffer=4096) as client:
         client.send(b"".join(raw_request(f"/{number}" + "x" * 2000) for number in range(200)))
         wait_until_checked(service)

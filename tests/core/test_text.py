@@ -173,7 +173,7 @@ def test_a_media_type_is_stored_as_sent(header):
     ],
 )
 def test_a_malformed_media_type_is_an_octet_stream(header):
-    # C-UP-10, T-A7
+    # C-UP-10, T-A6
     assert text.content_type(header) == "application/octet-stream"
 
 

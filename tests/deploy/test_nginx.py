@@ -177,7 +177,7 @@ def test_whether_the_service_is_ready_is_for_this_machine(proxy):
 
 
 def test_a_client_with_all_its_connections_still_gets_the_health_check(proxy):
-    # T-D13
+    # T-D2
     head = f"POST /api/auth/login HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 60000\r\n\r\n".encode()
     context = proxy.context()
     with contextlib.ExitStack() as held:
@@ -270,7 +270,7 @@ NETWORKS = [
 
 
 def test_a_network_of_64_bits_is_one_client_however_its_addresses_are_written(proxy, tmp_path):
-    # T-D13
+    # T-D2
     shipped = (proxy.folder / "site.conf").read_text("utf-8")
     block = re.search(r"^map [^\n]+ \$modhub_peer \{\n.*?^\}\n", shipped, re.MULTILINE | re.DOTALL)
     assert block

@@ -105,7 +105,7 @@ def sampled(values, turn):
 
 
 def test_no_header_breaks_an_address(start, caplog):
-    # C-ERR-8, C-HTTP-8, T-D16
+    # C-ERR-8, C-HTTP-8, T-D9
     site = start(FEATURES, ApiPrivateKeys="agent Modhub:app Modhub:wiki")
     where = addresses(site)
     assert {"/sitemap.xml", "/opensearch.xml", "/Modhub/feed", "/Modhub/wiki.atom", "/Modhub/App/feed"} <= set(where)
@@ -165,7 +165,7 @@ def failing_feature(monkeypatch):
 
 @pytest.mark.parametrize("path", ["/unsendable", "/too-late", "/api"])
 def test_what_fails_behind_the_tweens_is_answered_and_logged_as_a_failure(start, failing_feature, caplog, path):
-    # T-D16
+    # T-D9
     site = start(failing_feature)
     caplog.set_level(logging.INFO)
     assert not raw.call(site, path, "HEAD").body

@@ -85,7 +85,7 @@ class VersionReader:
 
 
 def test_different_versions_at_once_are_all_taken_and_belong_together(service, own):
-    # T-E2
+    # T-E1
     """At every read `version`, size and bytes are of one upload, whatever is uploaded meanwhile."""
     contents = {f"v{number}": random.Random(number).randbytes(200_000 + number) for number in range(16)}
     names = list(contents)

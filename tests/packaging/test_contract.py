@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 LAW = ("modhub/contract.md", "docs/threats.md")
 CLAUSE = re.compile(r"\b(?:C-[A-Z]+-[0-9]+|T-[A-H][0-9]+[a-z]?)\b")
-DEFINED = re.compile(r"(?m)^(?:- \*\*|\| )(C-[A-Z]+-[0-9]+|T-[A-H][0-9]+[a-z]?)\b")
+DEFINED = re.compile(r"(?m)^- \*\*(C-[A-Z]+-[0-9]+|T-[A-H][0-9]+[a-z]?)\b")
 RESERVED = re.compile(r"(?m)^Retired: .*$")
 TEXT = (".py", ".md", ".jinja2", ".ini", ".toml", ".css", ".js")
 

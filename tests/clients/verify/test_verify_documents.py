@@ -8,7 +8,7 @@ from modhub_client.verify.parts import CHECKS
 
 ROOT = Path(__file__).parents[3]
 LAW = ("modhub/contract.md", "docs/threats.md")
-DEFINED = re.compile(r"(?m)^(?:- \*\*|\| )(C-[A-Z]+-[0-9]+|T-[A-H][0-9]+[a-z]?)\b")
+DEFINED = re.compile(r"(?m)^- \*\*(C-[A-Z]+-[0-9]+|T-[A-H][0-9]+[a-z]?)\b")
 
 
 def test_every_verified_clause_is_defined():
