@@ -86,7 +86,7 @@ def download_newest_view(context: PlatformResource, request: Request) -> Respons
         about="One build. Always the same file.",
         returns=RANGED_FILE,
         refusals=(NO_BUILD,),
-        clauses=("C-APP-2", "C-APP-7", "C-FILE-1", "C-FILE-2"),
+        clauses=("C-APP-7", "C-FILE-1", "C-FILE-2"),
     ),
 )
 def download_build_view(context: BuildResource, request: Request) -> Response:
@@ -127,7 +127,7 @@ def _file_response(request: Request, release: Release | None, *, moving: bool) -
             body_over(limits.BUILD),
         ),
         leads_to=(Lead("download_newest_build", {"os": "$response.body#/os"}),),
-        clauses=("C-APP-1", "C-APP-2", "C-APP-3", "C-KEY-2", "C-KEY-1"),
+        clauses=("C-APP-1", "C-APP-2", "C-APP-3", "C-KEY-1", "C-KEY-2"),
     ),
 )
 def upload_build_view(context: PlatformResource, request: Request) -> UploadDocument:
@@ -166,7 +166,7 @@ def upload_build_view(context: PlatformResource, request: Request) -> UploadDocu
             Refusal(400, "invalid_input", "Empty, only white space, a multipart form, or not UTF-8."),
             body_over(limits.SECTION),
         ),
-        clauses=("C-APP-8", "C-APP-11", "C-KEY-2", "C-KEY-1"),
+        clauses=("C-APP-8", "C-APP-11", "C-KEY-1", "C-KEY-2"),
     ),
 )
 def push_section_view(_context: Any, request: Request) -> PushDocument:
@@ -186,7 +186,7 @@ def push_section_view(_context: Any, request: Request) -> PushDocument:
         about="Remove the newest section of the app's changelog.",
         returns=PopDocument,
         refusals=(Refusal(404, "not_found", "There is no section to remove."),),
-        clauses=("C-APP-10", "C-KEY-2", "C-KEY-1"),
+        clauses=("C-APP-10", "C-KEY-1", "C-KEY-2"),
     ),
 )
 def pop_section_view(_context: Any, request: Request) -> PopDocument:

@@ -84,7 +84,7 @@ def read_markdown(request: Request) -> str:
             body_over(limits.TEXT),
         ),
         leads_to=(Lead("read_wiki_page", {"path": "$response.body#/path"}),),
-        clauses=("C-WIKI-1", "C-WIKI-2", "C-WIKI-7", "C-KEY-2", "C-KEY-1"),
+        clauses=("C-WIKI-1", "C-WIKI-2", "C-WIKI-7", "C-KEY-1", "C-KEY-2"),
     ),
 )
 def publish_page_view(context: WikiPageResource, request: Request) -> PageDocument:
@@ -105,7 +105,7 @@ def publish_page_view(context: WikiPageResource, request: Request) -> PageDocume
         about="Remove a page of the developer wiki.",
         status=204,
         refusals=(BAD_PATH, NO_PAGE),
-        clauses=("C-WIKI-5", "C-KEY-2", "C-KEY-1"),
+        clauses=("C-WIKI-5", "C-KEY-1", "C-KEY-2"),
     ),
 )
 def remove_page_view(context: WikiPageResource, request: Request) -> Response:

@@ -87,7 +87,7 @@ def delete_image_view(context: ImageResource, request: Request) -> Response:
         takes=NoteChange,
         returns=NoteDocument,
         refusals=(WRONG_TYPE,),
-        clauses=("C-NOTE-3", "C-NOTE-4"),
+        clauses=("C-NOTE-3",),
     ),
 )
 def edit_note_view(context: NoteResource, request: Request) -> NoteDocument:
