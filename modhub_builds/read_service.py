@@ -97,7 +97,7 @@ class BuildReader:
         return self._first(self.reader.rows(_BY_ID, os=os, id=build_id))
 
     def releases(self) -> dict[str, list[Release]]:
-        """The builds of each operating system, newest first; the systems in the order of C-APP-6."""
+        """The builds of each operating system, newest first; the systems in the order of C-APP-5."""
         by_os: dict[str, list[Release]] = {}
         for row in self.reader.rows(_ALL):
             release = _release(row)

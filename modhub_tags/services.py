@@ -24,7 +24,7 @@ from modhub_tags.limits import MOST, TAG_NAME, is_tag_name
 from modhub_tags.models import ModTag, Tag
 
 TAGS: Final = "tags"
-"""Of the serial alone: kept answers end, and no feed has an entry (C-TAG-5)."""
+"""Of the serial alone: kept answers end, and no feed has an entry (C-TAG-3)."""
 
 
 def tags_of_mods(session: Session, mod_ids: Collection[int]) -> dict[int, list[str]]:

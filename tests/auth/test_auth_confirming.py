@@ -293,7 +293,7 @@ def test_a_login_that_is_linked_beside_a_first_reset_is_gone(app):
 
 
 def test_the_notice_can_be_put_away(app, person, mail):
-    # C-PAGE-80; that it sends the email again: test_auth_safety.py.
+    # That it sends the email again: test_auth_safety.py.
     register(app, person)
     fields = {"csrf_token": app.get(HOME).html.select_one("input[name=csrf_token]")["value"]}
 

@@ -28,7 +28,7 @@ def page(browser, elsewhere):
 
 
 def test_a_page_of_another_origin_reads_everything(page, service):
-    # C-HTTP-2, C-HTTP-3, C-HTTP-4, C-PRO-1
+    # C-HTTP-2, C-PRO-1
     asked = [
         ("/api/modhub?size=5", {}, None),
         ("/api/modhub/games", {}, None),

@@ -50,7 +50,7 @@ SENT = {
 
 
 def test_names_are_leaves_versions_are_labels_and_types_are_stored(agent):
-    # C-APP-3, T-A7
+    # C-APP-3, T-A6
     for field, cases in SENT.items():
         for sent, kept in cases.items():
             if field == "type":

@@ -60,7 +60,7 @@ LARGE = [
     ],
 )
 def test_who_is_nobody_is_refused_at_the_head(site, service, worthless, framing, kind):
-    # C-ERR-20, T-D15
+    # C-ERR-20, T-D3
     mod = new_mod(site)
     for method, path, credential, status in LARGE:
         lines = [framing, f"Origin: {ORIGIN}", f"Content-Type: {kind}"]

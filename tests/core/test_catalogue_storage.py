@@ -15,7 +15,7 @@ def post(site, mod, rest, body):
 
 
 def test_without_a_store_files_are_503_and_the_rest_works(start):
-    # C-ERR-4, C-ERR-15
+    # C-ERR-3, C-ERR-15
     with_store = start(fresh=True)
     stored = published_mod(with_store)
     site = start(url=with_store.registry.settings["sqlalchemy.url"], modhub__storage="")

@@ -117,7 +117,7 @@ def test_head_and_the_tag_of_what_is_locked(site):
 
 
 def test_from_a_hundred_mods_on_names_have_three_digits(archive):
-    # C-PAGE-61, C-PAGE-63
+    # C-PAGE-61, C-PAGE-62
     many = chain_archives.ChainArchive(archive.files * 50)
     assert [entry.name for entry in many.entries][::99] == ["001-mod-0.zip", "100-mod-1.zip"]
     assert len({entry.name for entry in many.entries}) == 100

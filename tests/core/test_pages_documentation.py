@@ -81,7 +81,7 @@ def test_it_is_marked_up_for_every_reader(start, tmp_path):
 
 
 def test_it_has_every_call_with_a_line_for_a_shell(start, tmp_path):
-    # C-API-8
+    # C-API-7
     site = started(start, tmp_path, FEATURES, modhub__base_url="https://mods.example.org")
     page = site.get(PAGE, headers={"Host": "evil.example"})
     assert "evil.example" not in page.text

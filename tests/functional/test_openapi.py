@@ -71,7 +71,6 @@ def test_a_command_prints_it_without_a_database(start, tmp_path, capsys):
 
 
 def test_it_is_made_when_it_is_read_first_and_once(start, monkeypatch):
-    # C-API-9
     with monkeypatch.context() as patch:
         patch.setattr("msgspec.json.schema_components", None)
         patch.setattr("modhub.web.openapi.find_operations", None)

@@ -16,7 +16,7 @@ from .test_profiles_links import ALL, NOTHING, put
 
 
 def test_an_operator_clears_a_profile(site, run_admin):
-    # C-PRF-7
+    # C-RUN-4
     clear = partial(run_admin, site, "profile", "clear")
     published_mod(site)
     assert [clear(number)[0] for number in (OWNER, 999999999)] == [1, 1]

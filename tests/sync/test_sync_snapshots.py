@@ -58,7 +58,7 @@ def age_changes(site, minutes):
 
 @pytest.mark.postgres
 def test_a_snapshot_is_the_list_by_serial(site, run_admin):
-    # C-SYNC-12, C-SYNC-13, C-SYNC-21
+    # C-SYNC-12, C-SYNC-13
     before = site.get(POINTER, status=404)
     assert before.json["error"] == "not_found"
     mods = [published_mod(site, title=f"Mod ü {number}") for number in range(4)]

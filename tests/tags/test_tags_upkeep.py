@@ -65,7 +65,7 @@ def test_a_name_or_title_that_cannot_be_is_a_sentence(site, run, words):
 
 @pytest.mark.postgres
 def test_a_removed_tag_leaves_the_mods(site, run):
-    # C-TAG-6
+    # C-TAG-1
     mods = [published_mod(site) for _ in range(2)]
     for mod in mods:
         tag(site, mod, "map", "timer")
@@ -98,7 +98,7 @@ def test_verify_finds_what_cannot_be(site):
 
 @pytest.mark.postgres
 def test_changes_that_meet_happen_one_after_the_other(site):
-    # C-TAG-3, C-TAG-6
+    # C-TAG-3, C-TAG-1
     mod, mods = published_mod(site), find_service(site.registry, IMods)
 
     def change_to(*names):

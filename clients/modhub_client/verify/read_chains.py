@@ -71,7 +71,7 @@ def install_has_the_whole_chain(run: Run) -> None:
             require(find_asset(mod, "code"), f"install of {single['id']}: the mod {mod['id']} has no code file.")
 
 
-@check("C-READ-3")
+@check("C-READ-2")
 def each_entry_comes_after_what_it_requires(run: Run) -> None:
     """Unless they require each other."""
     for single in read_chains(run):
