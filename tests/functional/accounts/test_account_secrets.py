@@ -15,6 +15,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pyotp
 import pytest
 
+from modhub_testing.form_browser import Browser
 from modhub_testing.service import SERVICE_SECRET
 
 pytestmark = pytest.mark.long
@@ -60,8 +61,8 @@ def service(services, kind, provider):
 class Journey:
     """Somebody who does everything that can be done with an account; keeps every secret on the way."""
 
-    def __init__(self, service, browser, provider):
-        self.service, self.browser, self.provider = service, browser, provider
+    def __init__(self, service, provider):
+        self.service, self.browser, self.provider = service, Browser(service.caller()), provider
         self.caller = service.caller()
         self.hidden = {
             "deployment": SERVICE_SECRET,

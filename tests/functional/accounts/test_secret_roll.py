@@ -7,6 +7,7 @@ import pyotp
 import pytest
 
 from modhub_testing.caller import Caller
+from modhub_testing.form_browser import Browser
 from modhub_testing.service import PASSWORD, SERVICE_SECRET
 
 pytestmark = pytest.mark.long
@@ -37,10 +38,10 @@ def start(service, secret):
 class Person:
     """Somebody whose every second request goes to the other process."""
 
-    def __init__(self, service, browse, name, here, there):
+    def __init__(self, service, name, here, there):
         self.email = f"{name}@example.org"
         self.service, self.here, self.there = service, here, there
-        self.browser, self.key = browse(here), ""
+        self.browser, self.key = Browser(here), ""
         self.session = here.need(201, "POST", "/api/auth/register", self.credentials())
 
     def credentials(self, **more):
@@ -110,7 +111,7 @@ class Person:
         assert self.browser.post(f"{HOME}/register", fields, token).status == 303
 
 
-def test_at_each_step_of_the_documented_change_the_processes_understand_each_other(service, browse):
+def test_at_each_step_of_the_documented_change_the_processes_understand_each_other(service):
     # C-TOK-4
     running = [start(service, OLD_ONLY), start(service, OLD_ONLY)]
     early = service.register("early")
@@ -120,7 +121,7 @@ def test_at_each_step_of_the_documented_change_the_processes_understand_each_oth
         running[changed] = start(service, step[changed])
         for here, there in ((0, 1), (1, 0)):
             callers = Caller([running[here].port]), Caller([running[there].port])
-            person = Person(service, browse, f"step{number}from{here}", *callers)
+            person = Person(service, f"step{number}from{here}", *callers)
             person.use_tokens()
             person.use_pages()
             person.use_email()
