@@ -222,13 +222,7 @@ def email_form(_context: Any, request: Request) -> FormPage:
         N_("Change your email address"),
         N_("Send confirmation link"),
         [
-            FormField(
-                "email",
-                N_("New email address"),
-                "email",
-                "email",
-                check=email_addresses.require_address,
-            )
+            FormField("email", N_("New email address"), "email", "email", check=email_addresses.require_address),
         ],
         lead=[
             messages.gettext(N_("Your email address is %(address)s."), address=password_login.subject),
@@ -251,7 +245,7 @@ def email_page(_context: Any, request: Request) -> Any:
         N_("We have sent an email to the new address. The link in it works for an hour."),
         N_("Until you have followed it, you sign in with the old address."),
     )
-    return message_page(request, "check_email", N_("Check your email"), *lines, links=[YOUR_ACCOUNT])
+    return message_page(request, "check_email", N_("Check your email"), *lines)
 
 
 @page(context=IWellKnown, name="change-password", request_method="GET", permission=OPEN)
@@ -285,7 +279,7 @@ def password_form(_context: Any, request: Request) -> FormPage:
         [new_password_field(request, N_("New password"), current_login(request).display_name, password_login.subject)],
         username=password_login.subject,
         lead=[N_("You stay signed in, here and elsewhere.")],
-        links=[YOUR_ACCOUNT, (f"{HOME}/forgot", N_("Forgot your password?"))],
+        links=[YOUR_ACCOUNT, FORGOT],
     )
 
 
@@ -315,4 +309,4 @@ def _ask_password(request: Request) -> dict[str, Any]:
         N_("We have sent an email to the address that you entered."),
         N_("The password works once you have followed the link in that email in this browser."),
     )
-    return message_page(request, "check_email", N_("Check your email"), *lines, links=[YOUR_ACCOUNT])
+    return message_page(request, "check_email", N_("Check your email"), *lines)

@@ -192,4 +192,4 @@ def _add_password(request: Request, link: Link) -> dict[str, Any]:
         return FormPage(N_("Confirm your email address"), N_("Confirm"), [], lead=[SIGN_IN_WITH_IT]).show(request)
     add_password(request.dbsession, link_secret(request), locked_account(request))
     send_security_email(request, "password added")
-    return message_page(request, "address_confirmed", CONFIRMED, NOW_SIGNS_IN, links=[YOUR_ACCOUNT])
+    return message_page(request, "address_confirmed", CONFIRMED, NOW_SIGNS_IN)

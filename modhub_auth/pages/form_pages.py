@@ -227,7 +227,12 @@ def never_stored(response: Any) -> Any:
 
 
 def message_page(
-    request: Request, message_id: str, title: str, *lines: str, links: Links, status: int = 200
+    request: Request,
+    message_id: str,
+    title: str,
+    *lines: str,
+    links: Sequence[tuple[str, str]] = (YOUR_ACCOUNT,),
+    status: int = 200,
 ) -> dict[str, Any]:
     """A page with a message alone, whatever the view's renderer is.
 

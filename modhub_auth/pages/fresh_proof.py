@@ -66,14 +66,18 @@ def rotate_session(request: Request, response: Any, session: Session | None = No
     return never_stored(set_session_cookie(request, response, secret))
 
 
-def send_security_email(request: Request, kind: str, client: str = "", mod: str = "") -> None:
-    """Queue the notice of ``kind`` to the owner of the visitor's account; ``client`` is the browser unless told.
+def send_security_email(request: Request, kind: str, session: Session | None = None, **values: str) -> None:
+    """Queue the notice of ``kind`` to the owner of the visitor's account; ``client`` is the browser unless told."""
+    told = {"client": browser_name(request), **values}
+    notify_account(request, current_login(request).account_id, kind, session, **told)
 
-    ``mod``: the title of the mod that it is about.
-    """
-    outbox, account_id = auth_services(request).outbox, current_login(request).account_id
-    messages, client = translations_for(request), client or browser_name(request)
-    recovery.queue_security_email(request.dbsession, outbox, account_id, kind, messages, client=client, mod=mod)
+
+def notify_account(
+    request: Request, account_id: int | None, kind: str, session: Session | None = None, **values: str
+) -> None:
+    """Queue the notice in the language of this page and the request's transaction, or in that of ``session``."""
+    outbox, messages = auth_services(request).outbox, translations_for(request)
+    recovery.queue_security_email(session or request.dbsession, outbox, account_id, kind, messages, **values)
 
 
 def ask_for_proof(request: Request, form: FormPage) -> Proof:

@@ -9,14 +9,12 @@ from modhub.base.errors import ApiError, not_found
 from modhub.content.text import N_
 from modhub.plugins.resources import IOwnMod
 from modhub.plugins.services import IMods
-from modhub.ui.template_helpers import translations_for
 from modhub.ui.xml_responses import Redirect
 from modhub.web.payload import query
 from modhub.web.request import Request
 from modhub.web.traversal import parse_id
 from modhub.web.views import page
 from modhub_auth import offers
-from modhub_auth.container import auth_services
 from modhub_auth.offers import ClosedOffer
 from modhub_auth.pages.account import account_done
 from modhub_auth.pages.form_pages import (
@@ -31,13 +29,13 @@ from modhub_auth.pages.form_pages import (
 from modhub_auth.pages.fresh_proof import (
     current_login,
     locked_account,
+    notify_account,
     proven_account,
     proven_page,
     send_security_email,
 )
 from modhub_auth.resources import AccountPermission, IAccount, IOwnOffer, OwnOffer
 from modhub_auth.services import lock_accounts
-from modhub_auth.signin import recovery
 
 OFFER_TEMPLATE: Final = "modhub_auth:templates/account/offer.jinja2"
 PANEL_TEMPLATE: Final = "modhub_auth:templates/account/offer_panel.jinja2"
@@ -58,9 +56,8 @@ def offer_panel(context: Any, request: Request) -> Markup | None:
 
 def _send_outcome(request: Request, closed: ClosedOffer, kind: str) -> None:
     """Tell owner and recipient, in the language of this page."""
-    outbox, messages = auth_services(request).outbox, translations_for(request)
     for account_id in (closed.owner_id, closed.recipient_id):
-        recovery.queue_security_email(request.dbsession, outbox, account_id, kind, messages, mod=closed.title)
+        notify_account(request, account_id, kind, mod=closed.title)
 
 
 def offer_form(context: OwnOffer, request: Request) -> FormPage:
@@ -98,15 +95,7 @@ def offer_page(context: OwnOffer, request: Request) -> Any:
     named, mods = form_value(request, "account").strip(), request.find_service(IMods)
     made = offers.make_offer(request.dbsession, mods, account.id, context.mod_id, named)
     send_security_email(request, "mod offered", mod=made.title)
-    recovery.queue_security_email(
-        request.dbsession,
-        auth_services(request).outbox,
-        made.recipient_id,
-        "offer received",
-        translations_for(request),
-        name=account.display_name,
-        mod=made.title,
-    )
+    notify_account(request, made.recipient_id, "offer received", name=account.display_name, mod=made.title)
     return _back_to_workshop(context, "offered")
 
 

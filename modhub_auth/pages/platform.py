@@ -31,14 +31,20 @@ from modhub_auth.pages.form_pages import (
     never_store,
     never_stored,
 )
-from modhub_auth.pages.fresh_proof import current_login, proven_account, proven_page, rotate_session
+from modhub_auth.pages.fresh_proof import (
+    current_login,
+    proven_account,
+    proven_page,
+    rotate_session,
+    send_security_email,
+)
 from modhub_auth.pages.sign_in import CODE_STEP_LIFE, links_for_blocked, start_session
 from modhub_auth.read_service import LoginRecord
 from modhub_auth.resources import ILoginPlatform, PlatformPage
-from modhub_auth.signin import platform_logins, recovery, sessions, totp
+from modhub_auth.signin import platform_logins, sessions, totp
 from modhub_auth.signin.authentication import prove_by_code
 from modhub_auth.signin.openid import Assertion, Steam, platform_refused
-from modhub_auth.signin.session_cookies import browser_name, safe_next, set_session_cookie, user_agent_label
+from modhub_auth.signin.session_cookies import safe_next, set_session_cookie, user_agent_label
 from modhub_auth.signin.sessions import PROOF_LIFETIME, SESSION_LIFETIME
 from modhub_auth.tokens import LoginClaim
 
@@ -197,10 +203,7 @@ def _handle_return(request: Request, platform: Steam) -> Any:
             platform_logins.prove_by_platform(session, account, login.session_id, assertion)
             return rotate_session(request, Redirect(next_path or HOME), session)
         if platform_logins.link_login(session, account, assertion):
-            auth, messages = auth_services(request), translations_for(request)
-            recovery.queue_security_email(
-                session, auth.outbox, account.id, "login linked", messages, client=browser_name(request)
-            )
+            send_security_email(request, "login linked", session)
         return rotate_session(request, Redirect(f"{HOME}?done=linked"), session)
 
 

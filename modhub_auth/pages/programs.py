@@ -119,7 +119,7 @@ def device_page(context: Any, request: Request) -> dict[str, Any]:
 def _deny(request: Request) -> dict[str, Any]:
     locked_account(request)
     device_codes.deny(request.dbsession, request.registry.settings, form_value(request, "userCode"))
-    return _decided(request, "device_denied", N_("The program was denied"), N_("It is not signed in."))
+    return message_page(request, "device_denied", N_("The program was denied"), N_("It is not signed in."))
 
 
 @page(
@@ -142,15 +142,11 @@ def allow_device_page(_context: Any, request: Request) -> dict[str, Any]:
         current_login(request).login_id,
     )
     client = without_links(program.label) or translations_for(request).gettext("A program")
-    send_security_email(request, "program allowed", client)
+    send_security_email(request, "program allowed", client=client)
     rotate_session(request, request.response)
-    return _decided(
+    return message_page(
         request, "device_allowed", N_("The program was allowed"), N_("Go back to it: it signs in by itself.")
     )
-
-
-def _decided(request: Request, message_id: str, title: str, line: str) -> dict[str, Any]:
-    return message_page(request, message_id, title, line, links=[YOUR_ACCOUNT])
 
 
 KEY_TEMPLATE: Final = "modhub_auth:templates/account/publisher_key.jinja2"
