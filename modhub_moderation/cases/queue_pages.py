@@ -294,11 +294,7 @@ def lead_to_queue(_context: Any, _request: Request) -> Redirect:
 )
 def queue_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/moderation/queue``"""
-    page_text = query(request, "page") or ""
-    number = (
-        int(page_text) if page_text.isascii() and page_text.isdigit() and len(page_text) <= len(str(MAX_PAGE)) else 1
-    )
-    number = min(max(number, 1), MAX_PAGE)
+    number = min(parse_id(query(request, "page") or "") or 1, MAX_PAGE)
     with request.databases.readonly_session() as session:
         view = read_queue(session, request.registry, number)
     pages = max(1, -(-view.total // CASES_SHOWN))
