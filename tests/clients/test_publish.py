@@ -140,38 +140,26 @@ def test_who_does_not_answer_cannot_be_reached(capsys):
     assert "cannot be reached" in capsys.readouterr().err
 
 
-def test_the_key_comes_from_the_environment_or_a_file(tmp_path, monkeypatch):
+def test_the_key_comes_from_the_environment_or_a_file(tmp_path, monkeypatch, capsys):
     file = tmp_path / "key"
-    file.write_text("  from-the-file\n")
-    with scripted((200, {"ok": True}), (200, {"ok": True})) as server:
+    with scripted(*[(200, {"ok": True})] * 3) as server:
         assert run(server.url, "key") == 0
-        assert command.main(["--url", server.url, "--key-file", str(file), "key"]) == 0
-    assert [request[2]["X-Api-Key"] for request in server.asked] == [KEY, "from-the-file"]
-    for key in ("", " \n", "two words", "line\nbreak", "a\0b"):
-        assert_no_key(key, tmp_path, monkeypatch)
-
-
-def test_a_key_file_as_windows_writes_it(tmp_path, capsys):
-    file = tmp_path / "key.txt"
-    file.write_text("from-the-file\r\n", "utf-8-sig")
-    with scripted((200, {"ok": True})) as server:
-        assert command.main(["--url", server.url, "--key-file", str(file), "key"]) == 0
-    assert server.asked[0][2]["X-Api-Key"] == "from-the-file"
+        for text, encoding in (("  from-the-file\n", "utf-8"), ("from-the-file\r\n", "utf-8-sig")):
+            file.write_text(text, encoding)
+            assert run(server.url, "--key-file", file, "key") == 0
+    assert [request[2]["X-Api-Key"] for request in server.asked] == [KEY, "from-the-file", "from-the-file"]
     for encoding in ("utf-16", "utf-16-be"):
         file.write_text("from-the-file\r\n", encoding)
-        assert command.main(["--url", "http://127.0.0.1:9", "--key-file", str(file), "key"]) == client.USAGE_ERROR
+        assert run("http://127.0.0.1:9", "--key-file", file, "key") == client.USAGE_ERROR
         said = capsys.readouterr().err
         assert str(file) in said
         assert "UTF-8" in said
-
-
-def assert_no_key(key, tmp_path, monkeypatch):
-    if "\0" not in key:
-        monkeypatch.setenv("MODHUB_API_KEY", key)
-        assert run("http://127.0.0.1:9", "key") == client.USAGE_ERROR
-    file = tmp_path / "bad"
-    file.write_text(key)
-    assert command.main(["--url", "http://127.0.0.1:9", "--key-file", str(file), "key"]) == client.USAGE_ERROR
+    for key in ("", " \n", "two words", "line\nbreak", "a\0b"):
+        file.write_text(key)
+        assert run("http://127.0.0.1:9", "--key-file", file, "key") == client.USAGE_ERROR
+        if "\0" not in key:
+            monkeypatch.setenv("MODHUB_API_KEY", key)
+            assert run("http://127.0.0.1:9", "key") == client.USAGE_ERROR
 
 
 @pytest.mark.parametrize(
@@ -186,14 +174,14 @@ def assert_no_key(key, tmp_path, monkeypatch):
 )
 def test_wrong_calls_send_nothing(words, capsys):
     with scripted() as server:
-        assert command.main(["--url", server.url, *words]) == client.USAGE_ERROR
+        assert run(server.url, *words) == client.USAGE_ERROR
     assert server.asked == []
     assert capsys.readouterr().err.startswith("modhub-publish: ")
 
 
 def test_no_argument_takes_a_key():
     with pytest.raises(SystemExit) as ended:
-        command.main(["--url", "https://a", "--key", "k", "key"])
+        run("https://a", "--key", "k", "key")
     assert ended.value.code == 2
 
 
@@ -235,7 +223,7 @@ def test_what_cannot_be_read_is_not_sent_again(tmp_path, capsys):
     section = tmp_path / "section.txt"
     section.write_text("1.0")
     with scripted((503, {"error": "busy", "message": "Busy."}), tells_all=True) as server:
-        assert command.main(["--url", server.url, "changelog", str(section)]) == client.UNAVAILABLE
+        assert run(server.url, "changelog", section) == client.UNAVAILABLE
     assert [request[0] for request in server.asked] == ["GET"]
     assert "status 503" in capsys.readouterr().err
 
@@ -255,7 +243,7 @@ MINE = (200, {"count": 1, "mods": [OWN]})
 )
 def test_a_service_that_does_not_list_files_gets_none(build, answer, code, said, capsys):
     with scripted(SESSION, MINE, answer) as server:
-        assert command.main(["--url", server.url, "mod", "12", str(build), "--version", "1"]) == code
+        assert run(server.url, "mod", "12", build, "--version", "1") == code
     assert [request[0] for request in server.asked] == ["POST", "GET", "GET"]
     assert said in capsys.readouterr().err
 
@@ -263,8 +251,7 @@ def test_a_service_that_does_not_list_files_gets_none(build, answer, code, said,
 def test_an_upload_to_a_mod_is_tried_once_more(build):
     answers = [SESSION, MINE, (200, {"count": 0, "files": []}), (200, {"count": 0, "notes": []})]
     with scripted(*answers, STORAGE_FAILED, STORAGE_FAILED) as server:
-        words = ["--url", server.url, "mod", "12", str(build), "--version", "1"]
-        assert command.main(words) == client.UNAVAILABLE
+        assert run(server.url, "mod", "12", build, "--version", "1") == client.UNAVAILABLE
     assert [request[3] for request in server.asked[-2:]] == [build.read_bytes()] * 2
     assert {request[2]["Authorization"] for request in server.asked[1:]} == {"Bearer t"}
     assert all("X-Api-Key" not in request[2] for request in server.asked)
