@@ -24,19 +24,14 @@ HOME = "/Modhub/account"
 NOBODY = "nobody@example.org"
 
 
-def join(app, name):
-    """Somebody who has signed up, with a confirmed address."""
-    return register(app, name.title())
-
-
 @pytest.fixture
 def ada(app):
-    return join(app, "ada")
+    return register(app, "Ada")
 
 
 @pytest.fixture
 def grace(app):
-    return join(app, "grace")
+    return register(app, "Grace")
 
 
 @pytest.fixture
@@ -280,7 +275,7 @@ def test_the_operator_moves_a_mod_at_once(app, ada, grace, mod, run):
     assert "would be" in run("mod", "transfer", number, str(grace.id), "--dry-run")[1]
     offer(ada, mod, grace.address)
     (path,) = offered(grace)
-    said = run("mod", "transfer", mod["guid"], str(join(app, "linus").id))[1]
+    said = run("mod", "transfer", mod["guid"], str(register(app, "Linus").id))[1]
     assert f"Mod {number} (Split Timer) of account {ada.id} is account" in said
     assert not offered(grace)
     grace.pages.get(path, status=410)
