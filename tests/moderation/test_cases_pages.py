@@ -97,19 +97,14 @@ def test_a_case_is_opened_on_own_initiative(site, ada, mo):
     assert "Tool" in mo.pages.get(CASES)
 
 
-def test_nobody_decides_about_their_own(site, mo):
-    # C-CAS-1
-    case = f"{CASES}/{make_case(site, mo, mo.publish('Mine'))}"
+def test_nobody_decides_about_their_own_and_is_told_who_reported_it(site, bob, mo):
+    # C-CAS-1, C-CAS-7
+    case = f"{CASES}/{make_case(site, mo, mo.publish('Mine'), reporter=bob, stranger=True)}"
     page = mo.pages.get(case)
     assert messages_on(page) == ["own_case"]
     assert case not in {form.action for form in page.forms.values()}
-
-
-def test_a_moderator_is_not_told_who_reported_them(site, bob, mo):
-    # C-CAS-7
-    case_id = make_case(site, mo, mo.publish("Mine"), reporter=bob, stranger=True)
     other = make_moderator(site, "Otto")
-    for path in (f"{CASES}/{case_id}", "/Modhub/moderation/queue"):
+    for path in (case, "/Modhub/moderation/queue"):
         shown = mo.pages.get(path).text
         for words in (NOTICE, "Bob", STRANGER, f"/Modhub/by/{bob.id}", "without an account"):
             assert words not in shown
