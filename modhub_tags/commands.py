@@ -10,7 +10,7 @@ from modhub.content import text
 from modhub.plugins.commands import AdminCommand, add_dry_run_option, add_json_option
 from modhub_tags import services
 from modhub_tags.limits import TAG_NAME, TAG_TITLE, is_tag_name
-from modhub_tags.read_service import TagReader
+from modhub_tags.read_service import listed_tags
 
 _EXAMPLES: Final = """\
 tag list
@@ -59,7 +59,7 @@ def _cleaned(title: str) -> str:
 
 def list_tags(admin: Any, *, as_json: bool) -> int:
     """Print one line per tag."""
-    tags = TagReader(admin.databases.raw_queries).listed()
+    tags = listed_tags(admin.databases.raw_queries)
     for tag in tags:
         if as_json:
             admin.say_json({"name": tag.name, "titles": {"en": tag.en, "de": tag.de}})

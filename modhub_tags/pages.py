@@ -15,7 +15,7 @@ from modhub.ui.template_helpers import PageHelpers, translations_for
 from modhub.web.request import Request
 from modhub_tags import services
 from modhub_tags.limits import MOST
-from modhub_tags.read_service import TagReader, titles_in
+from modhub_tags.read_service import listed_tags, tags_of_mod, titles_in
 
 FILTER_TITLE: Final = N_("Tag")
 NO_FILTER: Final = N_("All tags")
@@ -25,14 +25,14 @@ SEEN: Final = "tagsSeen"
 
 def filter_labels(request: Request) -> dict[str, str]:
     """The tags that the list can be filtered by, in the reader's language."""
-    return titles_in(TagReader(request.databases.raw_queries).listed(), translations_for(request).language)
+    return titles_in(listed_tags(request.databases.raw_queries), translations_for(request).language)
 
 
 def tags_panel(context: Any, request: Request) -> Markup | None:
     """The tags of a mod, each a link to the mods with it. The page has checked that the reader may see the mod."""
     if context.id is None:
         return None
-    tags = TagReader(request.databases.raw_queries).of_mod(context.id)
+    tags = tags_of_mod(request.databases.raw_queries, context.id)
     if not tags:
         return None
     ui = PageHelpers(request)
@@ -48,10 +48,10 @@ def _typed_tags(request: Request) -> list[str] | None:
 
 def choice_panel(context: Any, request: Request, errors: Mapping[str, str]) -> Markup | None:
     """The fields in the form of a mod's details."""
-    offered = TagReader(request.databases.raw_queries).listed()
+    offered = listed_tags(request.databases.raw_queries)
     if not offered or not IOwnMod.providedBy(context):
         return None
-    stored = [tag.name for tag in TagReader(request.databases.raw_queries).of_mod(context.id)]
+    stored = [tag.name for tag in tags_of_mod(request.databases.raw_queries, context.id)]
     typed = _typed_tags(request)
     values = {
         "offered": titles_in(offered, translations_for(request).language),

@@ -17,14 +17,10 @@ class TagTitles(NamedTuple):
     en: str
     de: str
 
-    def title(self, language: str) -> str:
-        """What readers of this language see."""
-        return self.de if language == "de" else self.en
-
 
 def titles_in(tags: Iterable[TagTitles], language: str) -> dict[str, str]:
-    """The titles by name, in the order of the titles."""
-    titled = ((tag.title(language), tag.name) for tag in tags)
+    """The titles in this language by name, in the order of the titles."""
+    titled = ((tag.de if language == "de" else tag.en, tag.name) for tag in tags)
     return {name: title for title, name in sorted(titled, key=lambda pair: (fold_search(pair[0]), pair[1]))}
 
 
@@ -33,16 +29,11 @@ _LISTED: Final = PreparedQuery(_TAGS)
 _OF_MOD: Final = PreparedQuery(_TAGS.join(ModTag, ModTag.tag == Tag.name).where(ModTag.mod_id == bindparam("id")))
 
 
-class TagReader:
-    """Reads tags. Whether a mod may be seen is for the caller to check."""
+def listed_tags(reader: RawQueryExecutor) -> list[TagTitles]:
+    """The operator's list, by name."""
+    return [TagTitles(*row) for row in reader.rows(_LISTED)]
 
-    def __init__(self, reader: RawQueryExecutor) -> None:
-        self._reader = reader
 
-    def listed(self) -> list[TagTitles]:
-        """The operator's list, by name."""
-        return [TagTitles(*row) for row in self._reader.rows(_LISTED)]
-
-    def of_mod(self, mod_id: int) -> list[TagTitles]:
-        """The tags of a mod, by name."""
-        return [TagTitles(*row) for row in self._reader.rows(_OF_MOD, id=mod_id)]
+def tags_of_mod(reader: RawQueryExecutor, mod_id: int) -> list[TagTitles]:
+    """The tags of a mod, by name. Whether it may be seen is for the caller to check."""
+    return [TagTitles(*row) for row in reader.rows(_OF_MOD, id=mod_id)]

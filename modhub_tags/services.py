@@ -119,5 +119,4 @@ def collect_tags(registry: Any, session: Session, account_id: int) -> AccountDat
 
 def delete_tags_of_mods(event: ModsDeleted) -> None:
     """Delete the tags in the transaction of the mods."""
-    for ids in batches(event.mod_ids):
-        event.session.execute(delete(ModTag).where(ModTag.mod_id.in_(ids)))
+    event.session.execute(delete(ModTag).where(ModTag.mod_id.in_(event.mod_ids)))

@@ -15,7 +15,7 @@ from modhub.web.responses import public_json
 from modhub.web.views import OPEN, api
 from modhub_tags import services
 from modhub_tags.limits import MOST
-from modhub_tags.read_service import TagReader
+from modhub_tags.read_service import listed_tags, tags_of_mod
 from modhub_tags.resources import ITags, TagPermission, TagsResource
 
 
@@ -69,7 +69,7 @@ class TagListDocument(Struct):
 )
 def list_tags_view(_context: Any, request: Request) -> Response:
     """``GET /api/modhub/tags``: the operator's list."""
-    listed = TagReader(request.databases.raw_queries).listed()
+    listed = listed_tags(request.databases.raw_queries)
     tags = [ListedTag(tag.name, TitlesDocument(tag.en, tag.de)) for tag in listed]
     return public_json(encode(TagListDocument(tags)))
 
@@ -92,7 +92,7 @@ def read_tags_view(context: TagsResource, request: Request) -> Response:
     mod = context.find_mod(request.dbsession)
     if mod is None or not mod.published:
         raise not_found()
-    tags = TagReader(request.databases.raw_queries).of_mod(mod.id)
+    tags = tags_of_mod(request.databases.raw_queries, mod.id)
     return public_json(encode(TagsDocument([tag.name for tag in tags])))
 
 
