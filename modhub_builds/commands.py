@@ -107,7 +107,8 @@ def _add_sample_build(session: Session, manager: Any, store: Any, os: str, versi
         archive.writestr("README.txt", f"A sample build for {os}, version {version}. It does nothing.\n")
     archive_file.seek(0)
     blob = stage(manager, store, archive_file, limits.BUILD)
-    services.add_build(session, services.BuildUpload(os, version, f"modhub-{os}.zip", "application/zip", blob))
+    build = Build(os=os, version=version, name=f"modhub-{os}.zip", content_type="application/zip")
+    services.add_build(session, build, blob)
 
 
 def includeme(config: Configurator) -> None:

@@ -24,9 +24,9 @@ from modhub_builds.resources import IAppPage, IBuilds
 from modhub_builds.schemas import PLATFORM_LABELS, detect_platform, label, newest_url, rank, visitor_label
 from modhub_builds.views import build_reader
 
-APP_TEMPLATE: Final = "/Modhub/App"
-APP_FEED_TEMPLATE: Final = f"{APP_TEMPLATE}/feed"
-JSON_FEED_TEMPLATE: Final = f"{APP_FEED_TEMPLATE}.json"
+APP_PAGE: Final = "/Modhub/App"
+APP_FEED: Final = f"{APP_PAGE}/feed"
+APP_JSON_FEED: Final = f"{APP_FEED}.json"
 PLATFORM_BLOCK_TEMPLATE: Final = "modhub_builds:templates/block.jinja2"
 FEED_ENTRIES: Final = 50
 _VARY: Final = "Cookie, Accept-Language, User-Agent, Sec-CH-UA-Platform"
@@ -77,7 +77,7 @@ def platform_blocks(releases: dict[str, list[Release]], visitor_os: str | None) 
 def app_link(_context: Any, request: Request) -> Markup:
     """The link to the app, above the search and where pages say how to install a mod."""
     text = PageHelpers(request).messages.gettext(N_("Get the overlay app"))
-    return Markup('<a href="{}">{}</a>').format(APP_TEMPLATE, text)
+    return Markup('<a href="{}">{}</a>').format(APP_PAGE, text)
 
 
 @page(context=IAppPage, request_method="GET", permission=OPEN, renderer="modhub_builds:templates/app.jinja2")
@@ -97,16 +97,16 @@ def app_page(_context: Any, request: Request) -> dict[str, Any]:
         "missing": missing,
         "introduction": request.registry.settings["modhub_builds.introduction"],
         "sections": reader.sections(),
-        "page": APP_TEMPLATE,
-        "feed": APP_FEED_TEMPLATE,
-        "json_feed": JSON_FEED_TEMPLATE,
+        "page": APP_PAGE,
+        "feed": APP_FEED,
+        "json_feed": APP_JSON_FEED,
     }
 
 
 @page(context=IBuilds, request_method="GET", permission=OPEN)
 def redirect_lower_case_app(_context: Any, _request: Request) -> Response:
     """``GET /Modhub/app``: redirects to the page, which is what people who type it mean."""
-    return Redirect(APP_TEMPLATE, 301)
+    return Redirect(APP_PAGE, 301)
 
 
 @page(context=IAppPage, name="feed", request_method="GET", permission=OPEN)
@@ -115,7 +115,7 @@ def app_feed(_context: Any, request: Request) -> Response:
     """``GET /Modhub/App/feed`` and ``feed.json``: the newest builds of all systems as Atom and as JSON Feed."""
     releases = [release for of_os in build_reader(request).releases().values() for release in of_os]
     newest = sorted(releases, key=lambda release: release.id, reverse=True)[:FEED_ENTRIES]
-    head = FeedHead("App builds", APP_FEED_TEMPLATE, APP_TEMPLATE, JSON_FEED_TEMPLATE)
+    head = FeedHead("App builds", APP_FEED, APP_PAGE, APP_JSON_FEED)
     base = PageHelpers(request).absolute("")
     return feed_response(request, head, [_feed_item(base, release) for release in newest])
 
@@ -124,7 +124,7 @@ def _feed_item(base: str, release: Release) -> FeedItem:
     address, at = base + release.url, iso(release.uploaded_at)
     return FeedItem(
         id=address,
-        url=base + APP_TEMPLATE,
+        url=base + APP_PAGE,
         title=f"{release.label} {release.version or release.name}",
         date_published=at,
         date_modified=at,
@@ -137,12 +137,12 @@ def app_in_sitemap(registry: Any, part: int) -> SitemapEntries:
     """The one page, last changed by the newest build."""
     by_os = BuildReader(find_service(registry, Databases).raw_queries).releases()
     newest = max((of_os[0] for of_os in by_os.values()), key=lambda release: release.id, default=None)
-    return [(APP_TEMPLATE, iso(newest.uploaded_at) if newest else None)] if part == 0 else []
+    return [(APP_PAGE, iso(newest.uploaded_at) if newest else None)] if part == 0 else []
 
 
 def app_navigation(_context: Any, request: Request) -> Markup:
     """The entry in the site's navigation."""
-    return nav_link(request, APP_TEMPLATE, N_("App"))
+    return nav_link(request, APP_PAGE, N_("App"))
 
 
 def includeme(config: Configurator) -> None:
@@ -150,6 +150,6 @@ def includeme(config: Configurator) -> None:
     config.add_panel("navigation", "app", app_navigation, order=40)
     config.add_panel("app", "app", app_link)
     config.add_sitemap("app", app_in_sitemap)
-    for feed in (APP_FEED_TEMPLATE, JSON_FEED_TEMPLATE):
+    for feed in (APP_FEED, APP_JSON_FEED):
         config.add_cross_origin(re.escape(feed))
     config.scan(__name__)

@@ -4,7 +4,6 @@ Writers lock the table, so the order of ids is the order of commits: the newest 
 two concurrent calls that withdraw a section withdraw two different ones.
 """
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
@@ -28,44 +27,25 @@ BREAK = "\n\n"
 """Between two sections: one blank line (C-APP-8)."""
 
 
-@dataclass(frozen=True, slots=True)
-class BuildUpload:
-    """A staged file with its metadata."""
-
-    os: str
-    version: str
-    name: str
-    content_type: str
-    blob: Blob
-
-
 def _lock_table(session: Session, table: str) -> None:
     """Serialise writers of ``table``. On SQLite every transaction already begins with the write lock."""
     if session.connection().dialect.name == "postgresql":
         session.execute(text(f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE"))
 
 
-def add_build(session: Session, upload: BuildUpload) -> Build:
-    """Store a build as the newest of its operating system."""
+def add_build(session: Session, build: Build, blob: Blob) -> None:
+    """Store a build with this staged file as the newest of its operating system."""
     _lock_table(session, Build.__tablename__)
-    newest = session.scalar(select(func.max(Build.uploaded_at)).where(Build.os == upload.os))
+    newest = session.scalar(select(func.max(Build.uploaded_at)).where(Build.os == build.os))
     # HTTP dates have whole seconds. Two builds of a system must not share one, or a client that revalidates the newest
     # build by date would keep the previous one.
     time = now() if newest is None else max(now(), newest.replace(microsecond=0) + timedelta(seconds=1))
-    build = Build(
-        os=upload.os,
-        version=upload.version,
-        name=upload.name,
-        content_type=upload.content_type,
-        blob=create_blob_row(session, upload.blob),
-        uploaded_at=time,
-    )
+    build.blob, build.uploaded_at = create_blob_row(session, blob), time
     session.add(build)
     session.flush()
     mark_changed(session, BUILDS_CHANGED, What.PUBLISHED)
     target = f"{build.os}/{build.id}"
-    record(session, "build uploaded", "build", target, version=build.version, sha256=upload.blob.sha256)
-    return build
+    record(session, "build uploaded", "build", target, version=build.version, sha256=blob.sha256)
 
 
 def remove_build(session: Session, os: str, build_id: int) -> Build | None:

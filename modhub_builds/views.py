@@ -15,6 +15,7 @@ from modhub.web.responses import public_json
 from modhub.web.uploads import receive_upload
 from modhub.web.views import OPEN, api, page
 from modhub_builds import limits, services
+from modhub_builds.models import Build
 from modhub_builds.read_service import BuildReader, Release
 from modhub_builds.resources import (
     BuildPermission,
@@ -140,14 +141,13 @@ def upload_build_view(context: PlatformResource, request: Request) -> UploadDocu
         )
         raise invalid(message)
     blob = receive_upload(request, limits.BUILD).blob
-    upload = services.BuildUpload(
+    build = Build(
         os=os,
         version=text.version(query(request, "version")),
         name=text.file_name(query(request, "name"), f"modhub-{os}.zip"),
         content_type=text.content_type(request.environ.get("CONTENT_TYPE")),
-        blob=blob,
     )
-    build = services.add_build(request.dbsession, upload)
+    services.add_build(request.dbsession, build, blob)
     request.response.status_int = 201
     return UploadDocument(os, build.version, blob.size, build_url(os, build.id), newest_url(os))
 

@@ -110,7 +110,7 @@ def test_a_mod_is_handed_over(app, ada, grace, mod):
 
 def test_nobody_learns_who_has_an_account(app, ada, grace, mod):
     # C-OWN-50, T-C22
-    unconfirmed = join(app, "linus")
+    unconfirmed = register(app, "Linus")
     write(app, update(Login).where(Login.subject == unconfirmed.address).values(verified=False))
     pages, emails = set(), set()
     for named in (grace.address, NOBODY, unconfirmed.address, str(grace.id), "987654321"):
