@@ -110,7 +110,9 @@ class WikiReader:
     def pages(self) -> list[PageDocument]:
         """All pages, by path."""
         rows = sorted(self.reader.rows(_PAGES), key=lambda row: row[0])
-        return [PageDocument(path, title, page_url(path), number, _iso(at)) for path, title, number, at in rows]
+        return [
+            PageDocument(path, title, page_url(path), number, iso(from_micros(at))) for path, title, number, at in rows
+        ]
 
     def source(self, path: str | None) -> str | None:
         """The Markdown of a page; None if there is no such page."""
@@ -180,10 +182,6 @@ def _matching_line(plain: str, folded: str, word: str) -> str:
 
 def _change_of(row: Row) -> Change:
     return Change(row[0], row[1], row[2], from_micros(row[3]), row[4])
-
-
-def _iso(micros: int) -> str:
-    return iso(from_micros(micros))
 
 
 def _all_in(words: Sequence[str], folded: str) -> bool:
