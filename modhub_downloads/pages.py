@@ -1,6 +1,5 @@
 """What pages show of downloads: their days to the owner of a mod. Their number is a column of it."""
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 from markupsafe import Markup
@@ -12,7 +11,7 @@ from modhub.plugins.resources import IOwnMod
 from modhub.plugins.services import IMods, ModSummary
 from modhub.web.request import Request
 from modhub_downloads.models import date_of, day_of
-from modhub_downloads.read_service import DownloadReader
+from modhub_downloads.read_service import count_days, count_versions
 
 DEFINITION: Final = N_(
     "Downloads of the mod's file, counted once per visitor, version and day (UTC) when the file is sent from its "
@@ -26,29 +25,21 @@ DAYS_SHOWN: Final = 30
 VERSIONS_SHOWN: Final = 20
 
 
-@dataclass(frozen=True, slots=True)
-class DayRow:
-    """A day of the table; ``stamp`` is its beginning."""
-
-    stamp: str
-    downloads: int
-
-
 def workshop_panel(context: Any, request: Request) -> Markup | None:
     """The downloads of the last days and of each version, for the owner of a published mod."""
     mod = _public_mod(context, request)
     if mod is None:
         return None
-    reader, today = DownloadReader(request.databases.raw_queries), day_of(now())
+    reader, today = request.databases.raw_queries, day_of(now())
     first = today - DAYS_SHOWN + 1
-    counts, by_day = reader.versions(mod.id, first), reader.days(mod.id, first)
-    # The newest first, days without a download included.
-    days = [DayRow(f"{date_of(day)}T00:00:00Z", by_day.get(day, 0)) for day in range(today, first - 1, -1)]
+    counts, by_day = count_versions(reader, mod.id, first), count_days(reader, mod.id, first)
+    # The newest first, days without a download included; each by its beginning.
+    days = {f"{date_of(day)}T00:00:00Z": by_day.get(day, 0) for day in range(today, first - 1, -1)}
     values = {
         "total": sum(count.downloads for count in counts),
-        "recent": sum(row.downloads for row in days),
+        "recent": sum(days.values()),
         "days": days,
-        "most": max(row.downloads for row in days),
+        "most": max(days.values()),
         "versions": counts[:VERSIONS_SHOWN],
         "more_versions": max(0, len(counts) - VERSIONS_SHOWN),
         "definition": DEFINITION,

@@ -1,4 +1,4 @@
-"""Anonymous reads of counts."""
+"""Anonymous reads of counts. Whether the mod may be seen is for the caller to check."""
 
 from typing import Final, NamedTuple
 
@@ -32,17 +32,12 @@ _DAYS: Final = PreparedQuery(
 )
 
 
-class DownloadReader:
-    """Reads the counts of a mod. Whether the mod may be seen is for the caller to check."""
+def count_versions(reader: RawQueryExecutor, mod_id: int, since: int = 0) -> list[VersionCount]:
+    """The counts of all versions that were ever downloaded, the newest first."""
+    rows = reader.rows(_VERSIONS, id=mod_id, since=since)
+    return [VersionCount(version, int(number), int(recent)) for version, number, recent in rows]
 
-    def __init__(self, reader: RawQueryExecutor) -> None:
-        self._reader = reader
 
-    def versions(self, mod_id: int, since: int = 0) -> list[VersionCount]:
-        """The counts of all versions that were ever downloaded, the newest first."""
-        rows = self._reader.rows(_VERSIONS, id=mod_id, since=since)
-        return [VersionCount(version, int(number), int(recent)) for version, number, recent in rows]
-
-    def days(self, mod_id: int, since: int) -> dict[int, int]:
-        """The downloads of each day from ``since`` on; days without one are absent."""
-        return {day: int(number) for day, number in self._reader.rows(_DAYS, id=mod_id, since=since)}
+def count_days(reader: RawQueryExecutor, mod_id: int, since: int) -> dict[int, int]:
+    """The downloads of each day from ``since`` on; days without one are absent."""
+    return {day: int(number) for day, number in reader.rows(_DAYS, id=mod_id, since=since)}

@@ -11,7 +11,7 @@ from modhub.web.payload import encode
 from modhub.web.request import Request
 from modhub.web.responses import public_json
 from modhub.web.views import OPEN, api
-from modhub_downloads.read_service import DownloadReader
+from modhub_downloads.read_service import count_versions
 from modhub_downloads.resources import DownloadsResource, IDownloads
 
 
@@ -47,7 +47,7 @@ class DownloadsDocument(Struct):
 def read_downloads_view(context: DownloadsResource, request: Request) -> Response:
     """``GET /api/modhub/{id}/downloads``"""
     mod = found(context.find_mod(request.dbsession))
-    counts = DownloadReader(request.databases.raw_queries).versions(mod.id)
+    counts = count_versions(request.databases.raw_queries, mod.id)
     versions = [VersionDownloads(count.version, count.downloads) for count in counts]
     total = sum(count.downloads for count in counts)
     return public_json(encode(DownloadsDocument(total, versions)))

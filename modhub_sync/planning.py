@@ -6,7 +6,6 @@ Plain values in, plain values out. The work grows with the number of requirement
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from itertools import chain
 from operator import attrgetter
 from typing import Final
 
@@ -22,7 +21,6 @@ from modhub_sync.schemas import (
     LockDocument,
     LockEntryDocument,
     MissingDocument,
-    PathDocument,
     PlanDocument,
     StepDocument,
 )
@@ -40,7 +38,7 @@ class _Reason(Struct, gc=False):
     beginning: list[str]
     end: list[str]
     """The last GUIDs of the path, made from those of its requirer: no path is ever walked."""
-    because: list[str]
+    because: list[str] | UnsetType
     shown_depth: int | UnsetType
 
     def through(self, requirer: str) -> "_Reason":
@@ -56,6 +54,8 @@ class _Reason(Struct, gc=False):
 
 
 _WANTED: Final = _Reason(0, [], [], [], UNSET)
+_UNTOLD: Final = _Reason(0, [], [], UNSET, UNSET)
+"""In place of all reasons in a plan without the paths, which are most of a long plan."""
 
 
 def find_reasons(requested: Iterable[str], requires: Mapping[str, list[str]]) -> dict[str, _Reason]:
@@ -77,6 +77,8 @@ def make_plan(
     have: Mapping[str, InstalledEntry],
     mods: Mapping[str, RelatedMod],
     order: InstallOrder,
+    *,
+    has_reasons: bool,
 ) -> PlanDocument:
     """Plan the installation of ``want`` beside ``have``.
 
@@ -85,10 +87,10 @@ def make_plan(
     """
     requires = {guid: mod.requires for guid, mod in mods.items()}
     ordered, missing = order(want.values(), requires)
-    reasons = find_reasons(want, requires)
-    steps = [_step(mods[guid], have.get(guid), reasons[guid]) for guid in ordered]
+    reasons, default = (find_reasons(want, requires), _WANTED) if has_reasons else ({}, _UNTOLD)
+    steps = [_step(mods[guid], have.get(guid), reasons.get(guid, default)) for guid in ordered]
     pairs = list(_conflicting_pairs([*dict.fromkeys([*ordered, *have])], mods))
-    excluding = partial(_excluding, mods, reasons)
+    excluding = partial(_excluding, mods, reasons, default)
     downloads = (mods[step.guid].file.bytes for step in steps if step.action != "keep")
     return PlanDocument(
         steps=steps,
@@ -129,17 +131,10 @@ def digest_relations(mod: RelatedMod) -> str:
     return hashlib.sha256(encode(sides)).hexdigest()[:_RELATIONS_DIGITS]
 
 
-def leave_out_reasons(plan: PlanDocument) -> None:
-    """Remove the paths, which are most of a long plan."""
-    paths: Iterator[PathDocument] = chain(plan.steps, *(conflict.pair for conflict in plan.conflicts))
-    for path in paths:
-        path.because = path.depth = UNSET
-
-
 def _excluding(
-    mods: Mapping[str, RelatedMod], reasons: Mapping[str, _Reason], guid: str, other: str
+    mods: Mapping[str, RelatedMod], reasons: Mapping[str, _Reason], default: _Reason, guid: str, other: str
 ) -> ExcludingDocument:
-    mod, reason = mods.get(guid), reasons.get(guid, _WANTED)
+    mod, reason = mods.get(guid), reasons.get(guid, default)
     return ExcludingDocument(
         guid=guid,
         because=reason.because,

@@ -13,7 +13,7 @@ from modhub.db.changes import MAX_SERIAL, MOD, ChangeEntry, ChangeReader, What
 from modhub.plugins.services import IPublicMods, PublicFile, PublicNote, StoredDocument
 from modhub.web.payload import encode
 from modhub_sync import limits
-from modhub_sync.planning import digest_relations, leave_out_reasons, make_plan
+from modhub_sync.planning import digest_relations, make_plan
 from modhub_sync.schemas import (
     ChangedMod,
     ChangeDocument,
@@ -82,17 +82,14 @@ def changes(reader: ChangeReader, since: int, limit: int, feed: str) -> ChangesD
 
 
 def plan(
-    mods: IPublicMods, want: Mapping[str, str], have: Mapping[str, InstalledEntry], *, has_reasons: bool = True
+    mods: IPublicMods, want: Mapping[str, str], have: Mapping[str, InstalledEntry], *, has_reasons: bool
 ) -> PlanDocument:
     """Plan an installation. Three statements, and three more for installed mods that nothing wanted requires."""
     related = mods.get_chains(want)
     others = [guid for guid in have if guid not in related]
     if others:
         related = {**mods.get_related(others), **related}
-    planned = make_plan(want, have, related, mods.order)
-    if not has_reasons:
-        leave_out_reasons(planned)
-    return planned
+    return make_plan(want, have, related, mods.order, has_reasons=has_reasons)
 
 
 def check_lock(mods: IPublicMods, entries: Mapping[str, InstalledEntry]) -> LockStateDocument:

@@ -178,44 +178,40 @@ _NEWEST: Final = PreparedQuery(_SHOWN)
 _FILE: Final = PreparedQuery(_SHOWN.where(StoredBlob.sha256 == bindparam("sha256")))
 
 
-class SnapshotReader:
-    """Reads the newest snapshot and its file."""
+def find_pointer(reader: RawQueryExecutor, key: SigningKey) -> SnapshotDocument | None:
+    """The pointer to the newest snapshot, signed if there is a key; None before the first."""
+    rows = _rows(reader, _NEWEST)
+    if not rows:
+        return None
+    serial, _, size, sha256, _, feed = rows[0]
+    pointer = SnapshotDocument(serial, feed, f"/Modhub/snapshot/{sha256}", size, sha256, None)
+    fields = asdict(pointer)
+    del fields["signature"]
+    pointer.signature = key.sign(fields)
+    return pointer
 
-    def __init__(self, reader: RawQueryExecutor) -> None:
-        self._reader = reader
 
-    def pointer(self, key: SigningKey) -> SnapshotDocument | None:
-        """The pointer to the newest snapshot, signed if there is a key; None before the first."""
-        rows = self._rows(_NEWEST)
-        if not rows:
-            return None
-        serial, _, size, sha256, _, feed = rows[0]
-        pointer = SnapshotDocument(serial, feed, f"/Modhub/snapshot/{sha256}", size, sha256, None)
-        fields = asdict(pointer)
-        del fields["signature"]
-        pointer.signature = key.sign(fields)
-        return pointer
+def find_file(reader: RawQueryExecutor, sha256: str) -> StoredFile | None:
+    """The file with this SHA-256; None if there is no such snapshot, or no longer."""
+    rows = _rows(reader, _FILE, sha256=sha256) if _SHA256.fullmatch(sha256) else []
+    if not rows:
+        return None
+    serial, key, size, sha256, made_at, _ = rows[0]
+    return StoredFile(
+        key=key,
+        size=size,
+        sha256=sha256,
+        name=f"modhub-{serial}.jsonl.gz",
+        content_type="application/gzip",
+        modified=from_micros(made_at),
+        inline=False,
+        # The content never changes, but it must be gone when one of its mods is deleted.
+        cache_control=REVALIDATE,
+    )
 
-    def file(self, sha256: str) -> StoredFile | None:
-        """The file with this SHA-256; None if there is no such snapshot, or no longer."""
-        rows = self._rows(_FILE, sha256=sha256) if _SHA256.fullmatch(sha256) else []
-        if not rows:
-            return None
-        serial, key, size, sha256, made_at, _ = rows[0]
-        return StoredFile(
-            key=key,
-            size=size,
-            sha256=sha256,
-            name=f"modhub-{serial}.jsonl.gz",
-            content_type="application/gzip",
-            modified=from_micros(made_at),
-            inline=False,
-            # The content never changes, but it must be gone when one of its mods is deleted.
-            cache_control=REVALIDATE,
-        )
 
-    def _rows(self, statement: PreparedQuery, **values: Any) -> list[Row]:
-        return self._reader.rows(statement, **values, deleted_before=to_micros(now() - DELETED_FOR))
+def _rows(reader: RawQueryExecutor, statement: PreparedQuery, **values: Any) -> list[Row]:
+    return reader.rows(statement, **values, deleted_before=to_micros(now() - DELETED_FOR))
 
 
 CHECK_SECONDS: Final = 60.0

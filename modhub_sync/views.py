@@ -43,7 +43,7 @@ from modhub_sync.schemas import (
     UpdatesDocument,
     clean_guid,
 )
-from modhub_sync.snapshots import SnapshotReader
+from modhub_sync.snapshots import find_file, find_pointer
 
 _DIGITS = 18
 """A serial has fewer; a longer number lies beyond every one."""
@@ -246,7 +246,7 @@ def check_lock_view(_context: Any, request: Request) -> LockStateDocument:
 def read_pointer_view(_context: Any, request: Request) -> Response:
     """``GET /api/modhub/snapshot``"""
     key = request.registry.settings["modhub_sync.signing_key"]
-    pointer = SnapshotReader(request.databases.raw_queries).pointer(key)
+    pointer = find_pointer(request.databases.raw_queries, key)
     if pointer is None:
         raise ApiError(404, "not_found", N_("There is no snapshot yet. Start with the changes since 0."))
     return public_json(encode(pointer))
@@ -287,5 +287,5 @@ def read_public_key_view(_context: Any, request: Request) -> Response:
 )
 def download_snapshot_view(context: SnapshotFileResource, request: Request) -> Response:
     """``GET /Modhub/snapshot/{sha256}``"""
-    file = found(SnapshotReader(request.databases.raw_queries).file(context.__name__))
+    file = found(find_file(request.databases.raw_queries, context.__name__))
     return file_response(request, request.store, file)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from modhub_downloads.read_service import DownloadReader
+from modhub_downloads.read_service import count_versions
 from modhub_downloads.worker import DownloadWriter
 from modhub_testing import TEST_ACCOUNTS
 
@@ -21,7 +21,7 @@ def counts(site):
     def read(mod):
         site.find_service(DownloadWriter).write_all()
         assert len(site.find_service(DownloadWriter).counter) == 0
-        counts = DownloadReader(site.databases.raw_queries).versions(mod["id"])
+        counts = count_versions(site.databases.raw_queries, mod["id"])
         return {count.version: count.downloads for count in counts}
 
     return read
