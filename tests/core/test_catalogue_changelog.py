@@ -2,7 +2,7 @@
 
 import pytest
 
-from modhub_testing.mods import OWNER, mod_address, new_mod, notes_of_mod, published_mod, upload_asset
+from modhub_testing.mods import OWNER, mod_address, notes_of_mod, published_mod, upload_asset
 
 pytestmark = pytest.mark.slow
 
@@ -48,20 +48,3 @@ def test_deleting_frees_the_version_whatever_the_title_is_by_then(site):
     note_call(site, "PUT", mod, second, {"title": None})
     upload_asset(site, mod, "code", version="2", status=409)
     note_call(site, "DELETE", mod, first, status=401)
-
-
-def test_owners_read_the_entries_of_a_draft(site):
-    # C-NOTE-20
-    mod = new_mod(site)
-    owner, here = site.as_account(OWNER), mod_address(mod, "notes")
-    for version in ("1", "2"):
-        upload_asset(site, mod, "code", version=version)
-    answer = owner.get(here)
-    assert answer.headers["Cache-Control"] == "no-store"
-    first = answer.json["notes"][1]
-    note_call(site, "PUT", mod, first, {"text": "First."})
-    notes = owner.get(here).json
-    assert (notes["count"], [note["title"] for note in notes["notes"]]) == (2, ["2", "1"])
-    assert notes["notes"][1]["text"] == "First."
-    for caller in (site, site.as_account(OWNER + 1)):
-        caller.get(here, status=401)

@@ -183,3 +183,17 @@ def test_a_search_as_long_as_an_address_can_be_is_cut(site):
     assert ask(site, q="needle " + "x" * 250_000)["total"] == 0
     # Cut at 200 characters: the 201st would find nothing.
     assert ask(site, q="a " * 100 + "zzz")["total"] == 1
+
+
+def test_values_that_make_no_sense_become_those_that_are_used(site):
+    # C-LIST-2, C-LIST-3, T-D5
+    insert_mods(site, [{} for _ in range(3)])
+    pages = {"0": 1, "-99999999999999999999": 1, "abc": 1, "": 1, "1.5": 1, "%D9%A3": 1, "02": 2, "1_0": 1, "+2": 1}
+    for sent, used in pages.items():
+        assert site.get(f"/api/modhub?page={sent}").json["page"] == used, sent
+    sizes = {"0": 1, "1": 1, "100": 100, "101": 100, "abc": 20, "2.0": 20, "1" * 5000: 100, "-" + "9" * 5000: 1}
+    for sent, used in sizes.items():
+        assert site.get(f"/api/modhub?size={sent}").json["size"] == used, sent[:30]
+    new = [mod["id"] for mod in site.get("/api/modhub").json["mods"]]
+    for sort in ("TOP", "new;drop"):
+        assert [mod["id"] for mod in site.get(f"/api/modhub?sort={sort}").json["mods"]] == new

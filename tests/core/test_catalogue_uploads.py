@@ -11,7 +11,7 @@ from modhub.blobs import BlobStore, maintenance
 from modhub.catalogue.models import AssetKind
 from modhub.catalogue.owning import uploads
 from modhub_testing import stored_files
-from modhub_testing.mods import OWNER, mod_address, new_mod, notes_of_mod, publish_test_mod, published_mod, upload_asset
+from modhub_testing.mods import OWNER, mod_address, new_mod, publish_test_mod, published_mod, upload_asset
 from modhub_testing.pages import form_at, new_visitor
 
 pytestmark = pytest.mark.slow
@@ -30,18 +30,6 @@ def small(monkeypatch):
 def post(site, mod, rest, body, **options):
     options.setdefault("content_type", "application/octet-stream")
     return site.as_account(OWNER).post(mod_address(mod, rest), body, expect_errors=True, **options)
-
-
-def test_code_writes_an_entry_and_css_none_and_both_keep_their_address(site):
-    # C-NOTE-1, C-UP-5, C-READ-9, C-UP-2
-    mod = published_mod(site)
-    first = upload_asset(site, mod, "css", b"one")["assets"]
-    upload_asset(site, mod, "code", b"two!", version=" 2 ", name="2.zip")
-    second = upload_asset(site, mod, "css", b"three", version="7")["assets"]
-    assert [asset["url"] for asset in second] == [asset["url"] for asset in first]
-    assert [(asset["kind"], asset["bytes"]) for asset in second] == [("code", 4), ("css", 5)]
-    assert [(note["title"], note["automatic"]) for note in notes_of_mod(site, mod)] == [("2", True), ("1", True)]
-    assert site.get(mod_address(mod, "download")).headers["Content-Disposition"] == 'attachment; filename="2.zip"'
 
 
 def test_names_are_leaves(site):
@@ -84,17 +72,6 @@ def test_the_type_sent_is_stored_and_returned(site):
         response = site.get(asset["url"])
         assert response.headers["Content-Disposition"].startswith("attachment")
         assert response.headers["Cache-Control"] == "no-cache"
-
-
-def test_a_code_upload_needs_a_version(site):
-    # C-UP-3
-    mod = new_mod(site)
-    for query in ("", "?version=%20%0A", "?Version=1"):
-        refused = post(site, mod, f"code{query}", b"x")
-        assert refused.status_int == 400
-        assert "version" in refused.json["message"]
-    assert stored_files(site) == []
-    assert upload_asset(site, mod, "code", version="v" * 500)["version"] == "v" * 64
 
 
 def test_a_used_version_is_refused_with_what_it_stored(site):
@@ -151,18 +128,6 @@ def test_what_a_program_made_of_its_file_is_refused(site, body):
     for number, other in enumerate((b"{ }", b"[object Blob] x", b"[object " + b"x" * 60 + b"]")):
         upload_asset(site, mod, "code", other, version=str(number))
     upload_asset(site, mod, "css", b"{}")
-
-
-def test_an_empty_or_encoded_body_is_refused(site):
-    # C-UP-1, T-A10
-    mod = new_mod(site)
-    for rest in ("code?version=1", "css", "images"):
-        assert post(site, mod, rest, b"").status_int == 400
-        refused = post(site, mod, rest, b"x", headers={"Content-Encoding": "identity, gzip"})
-        assert refused.status_int == 400
-        assert "Content-Encoding" in refused.json["message"]
-    assert stored_files(site) == []
-    assert site.as_account(OWNER).get("/api/modhub/mine").json["mods"] == [mod]
 
 
 @pytest.mark.usefixtures("small")

@@ -33,15 +33,3 @@ def test_owners_do_not_vote_on_their_own(site):
     for value in (1, 0, -1):
         assert vote(site, mod, OWNER, value, 403)["error"] == "own_mod"
     assert site.get(mod_address(mod, "vote")).json == {"ups": 0, "downs": 0}
-
-
-def test_what_no_vote_is(site):
-    # C-VOTE-1
-    mod = published_mod(site)
-    for value in (2, "1", 0.999999, True, None):
-        assert "value" in vote(site, mod, 8, value, 400)["message"], value
-    site.as_account(8).put_json(mod_address(mod, "vote"), {}, status=400)
-    site.put_json(mod_address(mod, "vote"), {"value": 1}, status=401)
-    assert site.get(mod_address(mod, "vote")).json == {"ups": 0, "downs": 0}
-    refused = site.as_account(8).post_json(mod_address(mod, "vote"), {"value": 1}, status=405)
-    assert refused.headers["Allow"] == "GET, HEAD, PUT"

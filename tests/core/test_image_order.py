@@ -108,6 +108,8 @@ def test_captions_and_order_by_the_api(site):
         for image, text in zip((first, second, third), texts, strict=True)
     ]
     assert answer == {"count": 3, "captions": shown}
+    files = site.as_account(OWNER).get(mod_address(mod, "files")).json["files"]
+    assert [file["caption"] for file in files] == texts
     mine = site.as_account(OWNER).get("/api/modhub/mine").json
     assert put(site, mod, "captions", {"captions": captions}) == answer
     assert site.as_account(OWNER).get("/api/modhub/mine").json == mine

@@ -140,6 +140,21 @@ def test_the_preview_lists_what_is_removed():
     assert find_removed_markup(cleaned, cleaned) == ([], [])
 
 
+def test_a_preview_says_what_is_lost(site):
+    # C-OWN-41
+    mod = new_mod(site)
+
+    def preview(**body):
+        return site.as_account(OWNER).post_json(mod_address(mod, "preview"), body).json
+
+    shown = preview(text="# A\n\n<script>x</script><p onclick='x'>a</p>", format="markdown")
+    assert shown["html"].startswith("<h2>A</h2>")
+    assert shown["removed"] == {"tags": ["script"], "attributes": ["onclick"]}
+    for field, limit in (("description", limits.DESCRIPTION), ("changelog", limits.NOTE)):
+        for length, trimmed in ((limit + 1, True), (limit - 10, False)):
+            assert preview(text="a" * length, format="text", field=field)["trimmed"] is trimmed
+
+
 HOSTILE = {
     "columns": "|" + "a|" * 500 + "\n|" + "-|" * 500 + "\n" + "|\n" * 3000,
     "brackets": "[" * 8000,
