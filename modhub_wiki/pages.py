@@ -153,7 +153,8 @@ def show_wiki(_context: Any, request: Request) -> dict[str, Any]:
 def search(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/Wiki?q=...``"""
     terms = text.line(query(request, "q") or "", limits.QUERY)
-    return _page_context(request, hits=wiki_reader(request).search(terms)) | {"q": terms}
+    hits, total = wiki_reader(request).search(terms)
+    return _page_context(request, hits=hits, total=total) | {"q": terms}
 
 
 @page(context=IWikiPage, request_method="GET", permission=OPEN, renderer=TEMPLATES + "page.jinja2")

@@ -93,14 +93,6 @@ class Hit:
     line: str
 
 
-@dataclass(frozen=True, slots=True)
-class Hits:
-    """A search result: the first hits, and the total number."""
-
-    first: list[Hit]
-    total: int
-
-
 class WikiReader:
     """The read service of the wiki; made where it is used."""
 
@@ -141,17 +133,20 @@ class WikiReader:
         """The newest changes."""
         return [_change_of(row) for row in self.reader.rows(_RECENT)]
 
-    def search(self, query: str) -> Hits:
-        """Pages that contain every word of ``query`` (as C-LIST-5); those with all of them in the title first."""
+    def search(self, query: str) -> tuple[list[Hit], int]:
+        """The first pages that contain every word of ``query`` (as C-LIST-5), and their number.
+
+        Those with all words in the title come first.
+        """
         words = search_words(query)
         if not words:
-            return Hits([], 0)
+            return [], 0
         values = {f"word{at}": pattern for at, pattern in enumerate(like_patterns(words))}
         rows = self.reader.rows(_search_query(len(values)), **values)
         ranked = sorted(rows, key=lambda row: (not _all_in(words, fold_search(row[1])), row[0]))
         first = ranked[:MAX_HITS]
         lines = self._matching_lines([row[0] for row in first], words[0])
-        return Hits([Hit(row[0], row[1], lines.get(row[0], "")) for row in first], len(ranked))
+        return [Hit(row[0], row[1], lines.get(row[0], "")) for row in first], len(ranked)
 
     def _matching_lines(self, paths: list[str], word: str) -> dict[str, str]:
         """The first line with ``word`` in each of these pages, in one statement."""

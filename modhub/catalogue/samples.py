@@ -26,15 +26,6 @@ SAMPLE_FILES: Final = Path(__file__).parent / "sample_files"
 
 
 @dataclass(frozen=True, slots=True)
-class SampleGame:
-    """A curated game; ``icon`` is a file name in ``SAMPLE_FILES``, or empty."""
-
-    name: str
-    display_name: str
-    icon: str
-
-
-@dataclass(frozen=True, slots=True)
 class Sample:
     """A sample mod.
 
@@ -62,12 +53,14 @@ ABSENT: Final = "6f1d2c3b-4a59-4e68-8b7d-9c0e1f2a3b4c"
 """A GUID that no mod has, to show a missing requirement."""
 
 SAMPLE_GAMES: Final = (
-    SampleGame("Starfall Rally", "", "starfall-rally.svg"),
-    SampleGame("Lantern Depths", "", "lantern-depths.svg"),
-    SampleGame("moss and iron", "Moss & Iron", "moss-and-iron.svg"),
-    SampleGame("Harbour Nine", "", "harbour-nine.svg"),
-    SampleGame("Paper Comet", "", ""),
+    ("Starfall Rally", "", "starfall-rally.svg"),
+    ("Lantern Depths", "", "lantern-depths.svg"),
+    ("moss and iron", "Moss & Iron", "moss-and-iron.svg"),
+    ("Harbour Nine", "", "harbour-nine.svg"),
+    ("Paper Comet", "", ""),
 )
+"""The curated games: name, the name that is shown instead, and a file name in ``SAMPLE_FILES``; each but the first may
+be empty."""
 
 SAMPLE_MODS: Final = (
     Sample(
@@ -254,12 +247,11 @@ def _owners(admin: Any, session: Session) -> dict[str, int]:
 
 
 def _fill_games(admin: Any) -> None:
-    for game in SAMPLE_GAMES:
+    for name, display_name, icon in SAMPLE_GAMES:
         with admin.reading() as session:
-            exists = session.scalar(select(Game.id).where(Game.folded == fold_game(game.name))) is not None
-        if exists:
-            continue
-        add_game(admin, game.name, game.display_name, SAMPLE_FILES / game.icon if game.icon else None)
+            exists = session.scalar(select(Game.id).where(Game.folded == fold_game(name))) is not None
+        if not exists:
+            add_game(admin, name, display_name, SAMPLE_FILES / icon if icon else None)
 
 
 def _fill_mod(admin: Any, sample: Sample, owner: int) -> str:
@@ -270,40 +262,23 @@ def _fill_mod(admin: Any, sample: Sample, owner: int) -> str:
             return str(guid)
         new_mod = NewMod(title=sample.title, description=sample.description, games=list(sample.games))
         mod = services.create_mod(session, owner, new_mod.cleaned())
-        uploader = SampleUploader(admin, session, manager, mod)
+
+        def upload(kind: AssetKind, content: bytes, name: str, content_type: str, version: str = "") -> None:
+            blob = stage(manager, admin.store, io.BytesIO(content), uploads.LIMITS[kind])
+            uploads.store_upload(session, mod.id, owner, AssetUpload(kind, name, content_type, blob, version))
+
         for version, note in sample.releases:
-            uploader.release(sample, version, note)
+            name = f"{sample.title.split()[0].lower()}-{version}.zip"
+            upload(AssetKind.CODE, _archive(sample, version), name, "application/zip", version)
+            if note:
+                services.describe_version(session, mod.id, version, owner, NoteChange(text=note).cleaned())
         for number, image in enumerate(sample.images, 1):
-            uploader.upload((SAMPLE_FILES / image).read_bytes(), AssetKind.IMAGE, f"picture-{number}.png", "image/png")
+            upload(AssetKind.IMAGE, (SAMPLE_FILES / image).read_bytes(), f"picture-{number}.png", "image/png")
         if sample.css:
-            uploader.upload(sample.css.encode(), AssetKind.CSS, "panel.css", "text/css")
+            upload(AssetKind.CSS, sample.css.encode(), "panel.css", "text/css")
         if sample.published:
             services.publish_mod(session, mod.id, owner)
         return mod.guid
-
-
-@dataclass(frozen=True, slots=True)
-class SampleUploader:
-    """Uploads the files of one sample mod in the current transaction."""
-
-    admin: Any
-    session: Session
-    manager: Any
-    mod: Mod
-
-    def upload(self, content: bytes, kind: AssetKind, name: str, content_type: str, *, version: str = "") -> None:
-        """Upload one file."""
-        blob = stage(self.manager, self.admin.store, io.BytesIO(content), uploads.LIMITS[kind])
-        asset = AssetUpload(kind, name, content_type, blob, version)
-        uploads.store_upload(self.session, self.mod.id, self.mod.owner, asset)
-
-    def release(self, sample: Sample, version: str, note: str) -> None:
-        """Upload one version of the code and write its changelog entry."""
-        name = f"{sample.title.split()[0].lower()}-{version}.zip"
-        self.upload(_archive(sample, version), AssetKind.CODE, name, "application/zip", version=version)
-        if note:
-            mod, cleaned = self.mod, NoteChange(text=note).cleaned()
-            services.describe_version(self.session, mod.id, version, mod.owner, cleaned)
 
 
 def _archive(sample: Sample, version: str) -> bytes:

@@ -56,17 +56,13 @@ class FeedItem(Struct, omit_defaults=True):
     extension: dict[str, str | int] | None = msgspec.field(default=None, name="_modhub")
 
 
-class _Extension(Struct):
-    deleted: Sequence[dict[str, Any]]
-
-
 class _JsonFeed(Struct, omit_defaults=True):
     version: str
     title: str
     home_page_url: str
     feed_url: str
     items: list[FeedItem]
-    extension: _Extension | None = msgspec.field(default=None, name="_modhub")
+    extension: dict[str, Any] | None = msgspec.field(default=None, name="_modhub")
 
 
 def feed_response(
@@ -93,6 +89,6 @@ def feed_response(
         if item.content_html:
             # Unlike Atom, JSON Feed has no base for relative addresses.
             item.content_html = _OWN_IMAGE.sub(lambda tag: tag[1] + base, item.content_html)
-    extension = None if deleted is None else _Extension(deleted)
+    extension = None if deleted is None else {"deleted": deleted}
     twin = _JsonFeed(_VERSION, head.title, base + head.page, base + head.twin, items, extension)
     return public_response(msgspec.json.encode(twin), "application/feed+json", (("Cache-Control", "no-cache"),))

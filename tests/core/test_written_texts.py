@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from modhub.catalogue.documents import RemovedDocument
 from modhub.catalogue.models import DescriptionSource
 from modhub.catalogue.owning.texts import find_removed_markup, render_markdown, write_text
 from modhub.content import limits
@@ -136,8 +137,8 @@ def test_the_preview_lists_what_is_removed():
     # C-PAGE-16
     submitted = '<p class="x" style="y">a<img src="https://e.org/a.png"><img src="/Modhub/file/1" onload="z"><form a=b>'
     cleaned = clean(submitted, limits.DESCRIPTION)
-    assert find_removed_markup(submitted, cleaned) == (["img", "form"], ["class", "style", "onload"])
-    assert find_removed_markup(cleaned, cleaned) == ([], [])
+    assert find_removed_markup(submitted, cleaned) == RemovedDocument(["img", "form"], ["class", "style", "onload"])
+    assert find_removed_markup(cleaned, cleaned) == RemovedDocument([], [])
 
 
 def test_a_preview_says_what_is_lost(site):

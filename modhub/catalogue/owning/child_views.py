@@ -27,7 +27,6 @@ from modhub.catalogue.documents import (
     NoteDocument,
     NotesDocument,
     PreviewDocument,
-    RemovedDocument,
     captions_document,
     decode_mod,
     files_document,
@@ -284,7 +283,7 @@ def preview_view(_context: ModResource, request: Request) -> PreviewDocument:
     submitted = written.uncleaned
     cleaned = clean(submitted, limit)
     is_trimmed = written.is_cut or is_html_truncated(submitted, cleaned, limit)
-    return PreviewDocument(cleaned, is_trimmed, RemovedDocument(*find_removed_markup(submitted, cleaned)))
+    return PreviewDocument(cleaned, is_trimmed, find_removed_markup(submitted, cleaned))
 
 
 def rehearse(request: Request, mod_id: int | None) -> RehearsalDocument:

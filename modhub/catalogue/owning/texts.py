@@ -14,12 +14,13 @@ from enum import StrEnum
 from hashlib import sha256
 from html import escape, unescape
 from html.parser import HTMLParser
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from markdown_it import MarkdownIt
 from sqlalchemy.orm import Session
 
 from modhub.catalogue.bodies import MAX_GAMES_EXAMINED, CleanedMod, CleanedNote, NoteChange
+from modhub.catalogue.documents import RemovedDocument
 from modhub.catalogue.models import DescriptionSource, NoteSource
 from modhub.content import limits, text
 from modhub.content.folding import fold_game
@@ -248,13 +249,6 @@ _PARTLY_REMOVED: Final = {"img", "a", "h2", "h3", "h4"}
 """Images of other sites, and what is empty without them, are removed, while others stay."""
 
 
-class RemovedMarkup(NamedTuple):
-    """The names of removed tags and attributes, in the order in which they first occur."""
-
-    tags: list[str]
-    attributes: list[str]
-
-
 class _Markup(HTMLParser):
     """Counts tags, and collects the attributes of each."""
 
@@ -272,8 +266,11 @@ class _Markup(HTMLParser):
         self.attributes |= {(tag, name): None for name, _ in attrs}
 
 
-def find_removed_markup(submitted: str, cleaned: str) -> RemovedMarkup:
-    """Compare what was submitted with what is left of it. Attributes of removed tags are not listed."""
+def find_removed_markup(submitted: str, cleaned: str) -> RemovedDocument:
+    """Compare what was submitted with what is left of it. Attributes of removed tags are not listed.
+
+    Names are in the order in which they first occur.
+    """
     before, after = _Markup(submitted), _Markup(cleaned)
     tags = [
         tag
@@ -281,7 +278,7 @@ def find_removed_markup(submitted: str, cleaned: str) -> RemovedMarkup:
         if not after.tags[tag] or (tag in _PARTLY_REMOVED and after.tags[tag] < count)
     ]
     lost = [name for tag, name in before.attributes if after.tags[tag] and (tag, name) not in after.attributes]
-    return RemovedMarkup(tags, list(dict.fromkeys(lost)))
+    return RemovedDocument(tags, list(dict.fromkeys(lost)))
 
 
 def preview_text(submitted: str, limit: int) -> dict[str, Any]:
