@@ -13,20 +13,19 @@ from modhub.plugins.events import DownloadStarted, ModsDeleted
 from modhub.plugins.resources import IMod
 from modhub.plugins.services import IMods
 from modhub_downloads import pages, services
-from modhub_downloads.models import ModDownloads, PopularMod
-from modhub_downloads.resources import DownloadsResource
-from modhub_downloads.services import DownloadCounter
-from modhub_downloads.worker import (
+from modhub_downloads.counting import (
     NIGHT_SECONDS,
-    POPULAR_LOOK_SECONDS,
     WRITE_SECONDS,
     DownloadWriter,
     count_download,
     find_wrong_counts,
     run_night,
-    update_popular,
     write_counts,
 )
+from modhub_downloads.models import ModDownloads, PopularMod
+from modhub_downloads.popular import POPULAR_LOOK_SECONDS, update_popular
+from modhub_downloads.resources import DownloadsResource
+from modhub_downloads.services import DownloadCounter
 
 
 def verify_counts(registry: Any, session: Session) -> Iterator[str]:

@@ -9,8 +9,8 @@ from modhub.content.limits import PAGE_SIZE_MOST
 from modhub.db import now
 from modhub.plugins.services import IMods
 from modhub_downloads.models import DailyDownloads, ModDownloads, day_of
+from modhub_downloads.popular import DAYS, update_popular
 from modhub_downloads.services import lock_counts
-from modhub_downloads.worker import DAYS, update_popular
 
 _DOWNLOADS: Final = {
     "Overlay Kit": 1204,

@@ -41,7 +41,10 @@ _PICTURE_NAME: Final = re.compile(r"[0-9]{1,4}-[0-9a-f]{1,64}\.(?:jpg|webp)")
 
 @implementer(IAsset)
 class FileResource(Resource):
-    """``/Modhub/file/{assetId}``"""
+    """``/Modhub/file/{assetId}``: what ``reading.statements.ASSET`` finds, no file of a draft or hidden mod.
+
+    Its owner sees those in the workshop (``owning.reads.read_own_image``), a moderator by the case.
+    """
 
     segment = Parameter("assetId", "The number of the file.", int)
 

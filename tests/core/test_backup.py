@@ -25,8 +25,8 @@ from modhub.blobs import BlobStore, maintenance
 from modhub.db import Base, Databases
 from modhub.db.changes import Generation
 from modhub.plugins.declarations import Migrations
+from modhub_downloads.counting import DownloadWriter
 from modhub_downloads.models import DaySalt
-from modhub_downloads.worker import DownloadWriter
 from modhub_testing import TEST_ACCOUNTS, TEST_SECRET, stored_files
 from modhub_testing.databases import schema_differences
 from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset

@@ -9,7 +9,7 @@ import pytest
 from modhub.base.body_rules import IS_LARGE_TURN
 from modhub.base.errors import ApiError
 from modhub.catalogue.models import Note
-from modhub.catalogue.reading.documents import PublicMods
+from modhub.catalogue.reading.chains import PublicMods
 from modhub.catalogue.reading.service import CatalogueReader
 from modhub.db import now
 from modhub.plugins.services import IPublicMods

@@ -2,8 +2,8 @@
 
 import pytest
 
+from modhub_downloads.counting import DownloadWriter
 from modhub_downloads.read_service import count_versions
-from modhub_downloads.worker import DownloadWriter
 from modhub_testing import TEST_ACCOUNTS
 
 FEATURES = f"{TEST_ACCOUNTS} modhub_downloads"

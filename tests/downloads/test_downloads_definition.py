@@ -8,9 +8,9 @@ import pytest
 from prometheus_client import REGISTRY
 from sqlalchemy import select
 
+from modhub_downloads.counting import DownloadWriter
 from modhub_downloads.models import DailyDownloads, DaySalt, SeenDownload, day_of
 from modhub_downloads.services import CountedDownload, DownloadCounter
-from modhub_downloads.worker import DownloadWriter
 from modhub_testing.mods import hide_mod, mod_address, new_mod, published_mod, restore_mod, upload_asset
 
 from .conftest import FEATURES
@@ -129,7 +129,7 @@ def test_a_download_of_a_proxy_counts_as_ours(start):
 @pytest.fixture
 def clock(monkeypatch):
     def set_clock(moment):
-        for module in ("models", "worker", "pages"):
+        for module in ("models", "counting", "pages"):
             monkeypatch.setattr(f"modhub_downloads.{module}.now", lambda: moment)
 
     return set_clock

@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import delete, insert, select, update
 
+import modhub_downloads.popular
 from modhub.catalogue.models import Vote
 from modhub.db import now
-from modhub_downloads import worker
 from modhub_downloads.models import DailyDownloads, PopularMod, PopularState, day_of
-from modhub_downloads.worker import update_popular, weight_of
+from modhub_downloads.popular import update_popular, weight_of
 from modhub_testing import TEST_ACCOUNTS
 from modhub_testing.mods import hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.workers import find_worker
@@ -103,7 +103,7 @@ def test_it_is_computed_every_ten_minutes_at_most_by_one_process(site, start):
 
 def test_only_what_has_changed_is_written(site, monkeypatch):
     ids = insert_mods(site, [{"title": f"Mod {at}"} for at in range(6)])
-    monkeypatch.setattr(worker.bulk, "BATCH", 2)
+    monkeypatch.setattr(modhub_downloads.popular.bulk, "BATCH", 2)
     for at, mod_id in enumerate(ids):
         count(site, mod_id, (6, 10 + at))
     compute(site)

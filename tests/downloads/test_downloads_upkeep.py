@@ -9,10 +9,10 @@ from sqlalchemy import insert, select
 
 from modhub.plugins.services import IMods
 from modhub.plugins.workers import Workers
-from modhub_downloads import worker
+from modhub_downloads import counting
+from modhub_downloads.counting import DownloadWriter, find_wrong_counts
 from modhub_downloads.models import DailyDownloads, ModDownloads, day_of
 from modhub_downloads.services import CountedDownload, DownloadCounter
-from modhub_downloads.worker import DownloadWriter, find_wrong_counts
 from modhub_testing.mods import mod_address, published_mod
 from modhub_testing.workers import find_worker, run_worker
 
@@ -74,7 +74,7 @@ def test_a_worker_survives_a_database_that_fails(site, monkeypatch, caplog):
     # C-DL-7
     mod, counter = published_mod(site), site.find_service(DownloadWriter).counter
     with monkeypatch.context() as broken:
-        broken.setattr("modhub_downloads.worker.write_downloads", lambda *_: 1 / 0)
+        broken.setattr("modhub_downloads.counting.write_downloads", lambda *_: 1 / 0)
         for _ in range(3):
             site.get(mod_address(mod, "download"), extra_environ={"REMOTE_ADDR": "203.0.113.9"})
             assert not run_worker(site.registry, "download counts")
@@ -100,7 +100,7 @@ def test_the_workers_of_a_process_write_nothing_twice(site, monkeypatch):
     # C-DL-7
     mod, counter = published_mod(site), site.find_service(DownloadWriter).counter
     writer, asked, may_write, batches = site.find_service(DownloadWriter), Semaphore(0), Event(), []
-    first, write_downloads = DownloadCounter.first, worker.write_downloads
+    first, write_downloads = DownloadCounter.first, counting.write_downloads
 
     def ask(self, most):
         batch = first(self, most)
@@ -113,7 +113,7 @@ def test_the_workers_of_a_process_write_nothing_twice(site, monkeypatch):
         return write_downloads(session, mods, batch, day)
 
     monkeypatch.setattr(DownloadCounter, "first", ask)
-    monkeypatch.setattr(worker, "write_downloads", write_later)
+    monkeypatch.setattr(counting, "write_downloads", write_later)
     counter.add(CountedDownload(day_of(datetime.now(UTC)), "192.0.2.1", mod["id"], "1"))
     with ThreadPoolExecutor(2) as threads:
         written = [threads.submit(writer.write_all) for _ in range(2)]

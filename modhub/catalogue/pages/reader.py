@@ -28,7 +28,7 @@ from modhub.catalogue.pages.cards import (
 from modhub.catalogue.pages.presenter import Figure, ModPresenter
 from modhub.catalogue.pages.statements import NOTES_PER_PAGE
 from modhub.catalogue.reading.chain_archives import MAX_ARCHIVE_BYTES, MAX_ARCHIVE_MODS
-from modhub.catalogue.reading.documents import chains_statement, install_order
+from modhub.catalogue.reading.chains import chains_statement, install_order
 from modhub.catalogue.reading.lists import page_statement, total_statement
 from modhub.catalogue.reading.service import CatalogueReader, ListParams, ListStatement
 from modhub.catalogue.reading.statements import note_of

@@ -120,6 +120,7 @@ CARD_COLUMNS: Final = (
     *(PublicMod.document, PublicMod.owner, _told_changes()),
     *(of_mod(Mod.ups), of_mod(Mod.downs), image_facts(), _successor_id()),
 )
+"""The columns of a card, which ``cards.card_of`` gives to `ModPresenter`: a new field passes through all three."""
 """What a card shows."""
 
 

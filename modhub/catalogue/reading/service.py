@@ -10,7 +10,7 @@ from modhub.catalogue.documents import CaptionDocument, GameDocument, caption_do
 from modhub.catalogue.models import AssetKind, PublicMod
 from modhub.catalogue.owning.successors import SupersededDocument, successor_document, with_successor
 from modhub.catalogue.reading import lists, statements
-from modhub.catalogue.reading.documents import PublicMods, compose_changelog
+from modhub.catalogue.reading.chains import PublicMods, compose_changelog
 from modhub.catalogue.reading.lists import ListVariant, has_short, search_values
 from modhub.catalogue.reading.statements import AnySelect, file_of
 from modhub.content import limits

@@ -1,4 +1,6 @@
-"""Reads what is stored of published mods: how large their JSON is and in which state, then the JSON, one by one.
+"""Published mods with all that they require, in installation order.
+
+First is read how large their JSON is and in which state, then the JSON, one by one.
 
 So an answer with many mods is known before it is made, and never lies in memory as a whole (T-D20).
 """
