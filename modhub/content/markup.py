@@ -147,13 +147,16 @@ def to_text(cleaned: str, limit: int) -> str:
 
     The result is text, not HTML: a template escapes it.
     """
-    flat = TAG.sub(lambda tag: "" if tag[2] in INLINE else " ", cleaned)
-    return _shorten(text.line(" ".join(html.unescape(flat).split()), limit + 2), limit)
+    return _shorten(_flatten(cleaned), limit)
 
 
-def _shorten(line: str, limit: int) -> str:
+def _flatten(cleaned: str) -> str:
+    return " ".join(html.unescape(TAG.sub(lambda tag: "" if tag[2] in INLINE else " ", cleaned)).split())
+
+
+def _shorten(flat: str, limit: int) -> str:
     # One more character shows whether something is cut; a space at the end goes.
-    line = line[: limit + 2].rstrip()
+    line = text.line(flat, limit + 2).rstrip()
     if len(line) <= limit:
         return line
     cut = line[: limit - 1]
@@ -173,7 +176,7 @@ def summarize(cleaned: str, limit: int = SUMMARY) -> str:
     first_section = _HEADING.split(_FIRST_HEADINGS.sub("", start))[0]
     parts = _BLOCK_END.split(first_section)
     ends = zip_longest(parts[::2], parts[1::2])
-    blocks = [(line, tag) for block, tag in ends if (line := to_text(block, 2 * limit))]
+    blocks = [(line, tag) for block, tag in ends if (line := _flatten(block))]
     if not blocks:
         return to_text(start, limit)
     # A list's items are seldom sentences; a term is explained by what follows.
