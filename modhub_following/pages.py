@@ -9,7 +9,7 @@ from markupsafe import Markup
 from pyramid.renderers import render
 from sqlalchemy.orm import Session
 
-from modhub.base.errors import OwnershipLost, invalid, not_found
+from modhub.base.errors import invalid, not_found
 from modhub.base.identity import CredentialKind
 from modhub.base.service_registry import find_service
 from modhub.content import limits, text
@@ -18,6 +18,7 @@ from modhub.content.limits import PAGE_SIZE, PAGE_SIZE_MOST
 from modhub.content.text import N_
 from modhub.db import bulk, from_micros, now, to_micros
 from modhub.plugins.resources import IOwnMod
+from modhub.plugins.security import lock_caller
 from modhub.plugins.services import IAccounts, IModCards, IMods, IProfiles, ModSelection
 from modhub.ui.template_helpers import nav_link, translations_for
 from modhub.ui.xml_responses import Redirect
@@ -121,14 +122,6 @@ def _account_id(request: Request) -> int:
     return account_id
 
 
-def keep_account(request: Request) -> int:
-    """Keep the account from being deleted until the transaction ends."""
-    account_id = _account_id(request)
-    if not find_service(request.registry, IAccounts).lock(request.dbsession, account_id):
-        raise OwnershipLost
-    return account_id
-
-
 @page(context=IFollowTarget, request_method="GET", permission=FollowPermission.FOLLOW)
 def redirect_to_target(context: FollowTarget, _request: Request) -> Redirect:
     """``GET`` at the address of a button: where a reader returns to after signing in."""
@@ -141,7 +134,7 @@ def follow_submit(context: FollowTarget, request: Request) -> Redirect:
     choice, session = request.POST.get("follow", ""), request.dbsession
     if choice not in {"0", "1"}:
         raise invalid("The field %(field)s must be 1 or 0.", field="follow")
-    account_id, target = keep_account(request), context.target
+    account_id, target = lock_caller(request), context.target
     if choice == "0":
         services.unfollow(session, account_id, target)
     else:
@@ -241,7 +234,7 @@ def digest_submit(_context: Any, request: Request) -> Redirect:
     chosen = request.POST.get("frequency", "")
     if chosen not in list(Frequency):
         raise invalid("The field %(field)s must be none, daily or weekly.", field="frequency")
-    account_id = keep_account(request)
+    account_id = lock_caller(request)
     services.choose_frequency(request.dbsession, account_id, Frequency(chosen), translations_for(request).language)
     return Redirect(f"{FOLLOWING}?done=digest#digest")
 
@@ -261,7 +254,7 @@ def seen_submit(_context: Any, request: Request) -> Redirect:
     typed = request.POST.get("until", "")
     if not (typed.isascii() and typed.isdigit() and len(typed) <= MOST_MICROS_DIGITS):
         raise invalid("The field %(field)s must be a number.", field="until")
-    account_id, until = keep_account(request), min(from_micros(int(typed)), now())
+    account_id, until = lock_caller(request), min(from_micros(int(typed)), now())
     services.mark_seen(request.dbsession, account_id, until, translations_for(request).language)
     return Redirect(f"{FOLLOWING}?done=seen")
 

@@ -7,6 +7,7 @@ from pyramid.response import Response
 
 from modhub.base.errors import found, invalid
 from modhub.content.limits import PAGE_SIZE
+from modhub.plugins.security import lock_caller
 from modhub.plugins.services import FeedHead, IModCards
 from modhub.ui.template_helpers import PageHelpers, translations_for
 from modhub.ui.xml_responses import Redirect
@@ -14,7 +15,7 @@ from modhub.web.payload import query
 from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 from modhub_following import services
-from modhub_following.pages import FOLLOWING, keep_account, selection_of
+from modhub_following.pages import FOLLOWING, selection_of
 from modhub_following.read_service import FollowReader
 from modhub_following.resources import FollowPermission, IFollowing
 
@@ -38,7 +39,7 @@ def feed_address_submit(_context: Any, request: Request) -> Any:
     choice = request.POST.get("do", "")
     if choice not in {"create", "revoke"}:
         raise invalid("The field %(field)s must be create or revoke.", field="do")
-    account_id, session = keep_account(request), request.dbsession
+    account_id, session = lock_caller(request), request.dbsession
     if choice == "revoke":
         services.revoke_feed(session, account_id)
         return Redirect(f"{FOLLOWING}?done=revoked#feed")

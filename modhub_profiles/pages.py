@@ -7,15 +7,15 @@ from typing import Any, Final
 from markupsafe import Markup
 from pyramid.renderers import render
 
-from modhub.base.errors import ApiError, OwnershipLost, invalid, too_large
-from modhub.base.service_registry import find_optional_service
+from modhub.base.errors import ApiError, invalid, too_large
 from modhub.blobs import Blob
 from modhub.content import text
 from modhub.content.limits import KB
 from modhub.content.text import N_
 from modhub.plugins.events import ModDetailsSaving
 from modhub.plugins.resources import IOwnMod
-from modhub.plugins.services import IAccounts, IMods, ISquarePictures
+from modhub.plugins.security import lock_caller
+from modhub.plugins.services import IMods, ISquarePictures
 from modhub.ui.forms import set_error_status
 from modhub.ui.multipart import UploadForm
 from modhub.ui.template_helpers import PageHelpers
@@ -143,15 +143,6 @@ class FormErrors(dict[str, str]):
             self[name] = error.localized(self._translate, self._labels)
 
 
-def _lock_account(request: Request) -> int:
-    """Keep the account from being deleted until the transaction ends."""
-    account_id: int = request.authenticated_userid
-    accounts = find_optional_service(request.registry, IAccounts)
-    if accounts is not None and not accounts.lock(request.dbsession, account_id):
-        raise OwnershipLost
-    return account_id
-
-
 @page(context=IProfile, request_method="GET", permission=ProfilePermission.PROFILE, renderer=PROFILE_TEMPLATE)
 def profile_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/profile``"""
@@ -192,7 +183,7 @@ def profile_submit(_context: Any, request: Request) -> Any:
     sentence = text.line(typed["sentence"], limits.SENTENCE)
     is_cut = sentence != text.line(typed["sentence"], len(typed["sentence"]) + 1)
     shown = dict.fromkeys(filter(None, links))
-    services.change_profile(request.dbsession, _lock_account(request), sentence, list(shown))
+    services.change_profile(request.dbsession, lock_caller(request), sentence, list(shown))
     return Redirect(f"{PROFILE}?done={'cut' if is_cut else 'saved'}")
 
 
@@ -213,7 +204,7 @@ def picture_submit(_context: Any, request: Request) -> Any:
         errors = FormErrors(request, PROFILE_FIELDS)
         errors.add("picture", error)
         return _profile_values(request, errors=errors)
-    services.change_picture(request.dbsession, _lock_account(request), blob)
+    services.change_picture(request.dbsession, lock_caller(request), blob)
     return Redirect(f"{PROFILE}?done=picture#picture")
 
 
@@ -235,7 +226,7 @@ def _stage_picture(request: Request) -> Blob:
 @page(context=IProfile, name="remove-picture", request_method="POST", permission=ProfilePermission.PROFILE)
 def remove_picture_submit(_context: Any, request: Request) -> Redirect:
     """``POST /Modhub/profile/remove-picture``"""
-    services.change_picture(request.dbsession, _lock_account(request), None)
+    services.change_picture(request.dbsession, lock_caller(request), None)
     return Redirect(f"{PROFILE}?done=removed#picture")
 
 

@@ -10,10 +10,13 @@ from pyramid.security import Denied
 from pyramid.traversal import find_interface
 from zope.interface import implementer
 
-from modhub.base.errors import ApiError, not_found
+from modhub.base.errors import ApiError, OwnershipLost, not_found
 from modhub.base.identity import NOBODY, CredentialKind, Identity, KeyScope, KeyUse, Permission, principal_for_scope
+from modhub.base.service_registry import find_optional_service
 from modhub.base.settings import MachineKey
+from modhub.db.unit_of_work import unit_of_work
 from modhub.plugins.resources import IApi, ICredential, IMod, ISite
+from modhub.plugins.services import IAccounts
 
 MACHINE_KEY_REALM: Final = "machine"
 """The principal of every caller with a machine key."""
@@ -26,6 +29,25 @@ def presented_key(request: Any) -> str | None:
     value = request.environ.get("HTTP_X_API_KEY")
     # WSGI hands over latin-1; keys are configured as UTF-8.
     return None if value is None else value.encode("latin-1").decode("utf-8", "surrogateescape")
+
+
+def lock_account(session: Any, account_id: int) -> None:
+    """Keep an account that acts from being blocked or deleted until the transaction ends: 403, or `OwnershipLost`.
+
+    The view has asked before, but a body may take minutes to arrive. The account is locked first, then the mod, as
+    blocking does. Without a feature that provides accounts there is nothing to lock.
+    """
+    registry = unit_of_work(session).registry
+    accounts = None if registry is None else find_optional_service(registry, IAccounts)
+    if accounts is not None and not accounts.lock_active(session, account_id):
+        raise OwnershipLost
+
+
+def lock_caller(request: Any) -> int:
+    """The number of the account that calls, locked by :func:`lock_account`."""
+    account_id: int = request.authenticated_userid
+    lock_account(request.dbsession, account_id)
+    return account_id
 
 
 def bearer_challenge(request: Any) -> ApiError:

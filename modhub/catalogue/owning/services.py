@@ -42,22 +42,11 @@ from modhub.catalogue.pictures.services import forget_pictures
 from modhub.db import bulk, iso, now
 from modhub.db.unit_of_work import unit_of_work
 from modhub.plugins.events import ModChanged, ModPublished, ModPublishing, ModsDeleted
+from modhub.plugins.security import lock_account
 from modhub.plugins.services import IAccounts
 from modhub.web.conditions import if_match_names
 
 _UNIT = timedelta(microseconds=1)
-
-
-def lock_owner(session: Session, owner: int) -> None:
-    """Keep the account from being blocked or deleted until the transaction ends; 403 if it is blocked.
-
-    The view has asked before, but a file may take minutes to arrive. Before any mod is locked: blocking locks the
-    account first, too.
-    """
-    registry = unit_of_work(session).registry
-    accounts = None if registry is None else find_optional_service(registry, IAccounts)
-    if accounts is not None and not accounts.lock_active(session, owner):
-        raise OwnershipLost
 
 
 def own_mod(session: Session, mod_id: int | None, owner: int) -> Mod:
@@ -65,7 +54,7 @@ def own_mod(session: Session, mod_id: int | None, owner: int) -> Mod:
 
     403 if the account is blocked.
     """
-    lock_owner(session, owner)
+    lock_account(session, owner)
     owned = select(Mod).where(Mod.id == mod_id, Mod.owner == owner).options(WITH_FILES)
     mod = session.scalars(owned.with_for_update()).one_or_none()
     if mod is None:

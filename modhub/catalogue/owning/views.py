@@ -38,6 +38,7 @@ from modhub.content import limits, text
 from modhub.content.limits import JSON_BODY, MB
 from modhub.plugins.moderation import IQuotas
 from modhub.plugins.resources import ICatalogue, IImages, IMod, IVotes
+from modhub.plugins.security import lock_caller
 from modhub.web.payload import decode_in_turn, query, read_body, read_json
 from modhub.web.request import Request
 from modhub.web.uploads import receive_upload
@@ -103,13 +104,6 @@ def readable_mods(request: Request, session: Session) -> Sequence[Mod]:
     return mods if scope is None else [mod for mod in mods if scope.covers(mod.id)]
 
 
-def locked_account_id(request: Request) -> int:
-    """Return the signed-in account and lock it until the end of the transaction (:func:`services.lock_owner`)."""
-    account_id = account_id_of(request)
-    services.lock_owner(request.dbsession, account_id)
-    return account_id
-
-
 @api(
     context=IVotes,
     request_method="PUT",
@@ -131,7 +125,7 @@ def vote_view(context: VotesResource, request: Request) -> VotesDocument:
     """``PUT /api/modhub/{id}/vote``"""
     voting.check_not_owner(context.mod.owner, account_id_of(request))
     vote = read_json(request, VoteChange).vote()
-    return voting.cast_vote(request.dbsession, context.mod.id, locked_account_id(request), vote)
+    return voting.cast_vote(request.dbsession, context.mod.id, lock_caller(request), vote)
 
 
 @api(
@@ -166,7 +160,7 @@ def create_view(_context: Any, request: Request) -> ModDocument:
     """``POST /api/modhub``"""
     key, body = read_idempotency_key(request), read_body(request, JSON_BODY)
     cleaned = decode_in_turn(body, NewMod).cleaned()
-    owner = locked_account_id(request)
+    owner = lock_caller(request)
     call = describe_call(key, owner, "mods", request.query_string, hashlib.sha256(body).hexdigest())
     return _created(request, owner, call, lambda: services.create_mod(request.dbsession, owner, cleaned))
 

@@ -21,7 +21,6 @@ from modhub.base.peers import peer_of_address
 from modhub.base.service_registry import find_optional_service
 from modhub.catalogue.documents import NoteDocument
 from modhub.catalogue.owning import voting
-from modhub.catalogue.owning.views import locked_account_id
 from modhub.catalogue.pages.browse import find_authors, page_games, page_reader, row_cards
 from modhub.catalogue.pages.reader import ModPage
 from modhub.catalogue.reading.chain_archives import ArchiveTurns, ChainArchive, read_archive
@@ -31,6 +30,7 @@ from modhub.content.outline import Outline
 from modhub.content.text import N_
 from modhub.plugins.moderation import IReportForms
 from modhub.plugins.resources import IMod, IVotes
+from modhub.plugins.security import lock_caller
 from modhub.plugins.services import Profile
 from modhub.ui.site_settings import contact_about
 from modhub.ui.template_helpers import PageHelpers
@@ -129,7 +129,7 @@ def vote_page(context: VotesResource, request: Request) -> Response:
     value = _VALUES.get(request.POST.get("value", ""))
     if value is None:
         raise invalid("The field %(field)s must be 1, 0 or -1.", field="value")
-    voting.cast_vote(request.dbsession, context.mod.id, locked_account_id(request), value)
+    voting.cast_vote(request.dbsession, context.mod.id, lock_caller(request), value)
     return Redirect(f"/Modhub/{context.mod.id}#votes")
 
 

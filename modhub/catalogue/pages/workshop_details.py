@@ -15,7 +15,7 @@ from modhub.catalogue.owning import services
 from modhub.catalogue.owning.reads import read_judged_file, read_mod, read_notes, read_own_image, read_pictures
 from modhub.catalogue.owning.successors import change_successor, read_successor
 from modhub.catalogue.owning.texts import WrittenText, preview_text, truncated_details, write_text
-from modhub.catalogue.owning.views import account_id_of, locked_account_id
+from modhub.catalogue.owning.views import account_id_of
 from modhub.catalogue.pages.browse import find_authors, page_reader
 from modhub.catalogue.pages.mod import MOD_TEMPLATE, notes_page_number, page_values, shift_headings
 from modhub.catalogue.pages.presenter import OwnModPresenter
@@ -35,6 +35,7 @@ from modhub.content.text import N_
 from modhub.plugins.declarations import Declarations
 from modhub.plugins.events import ModDetailsSaving
 from modhub.plugins.resources import IMine, IOwnMod
+from modhub.plugins.security import lock_caller
 from modhub.plugins.services import ModSummary
 from modhub.ui import forms
 from modhub.web.downloads import StoredFile
@@ -149,7 +150,7 @@ def create_mod_page(context: Any, request: Request) -> Any:
             raise refused[0]
         cleaned = NewMod(**{"title": "", **fields}).cleaned()
         truncated = submitted.truncated(cleaned)
-        mod = services.create_mod(request.dbsession, locked_account_id(request), cleaned, submitted.written)
+        mod = services.create_mod(request.dbsession, lock_caller(request), cleaned, submitted.written)
     except ApiError as error:
         forms.set_error_status(request, error)
         errors = detail_errors(request, [error, *refused], fields)

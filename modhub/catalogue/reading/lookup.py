@@ -11,9 +11,10 @@ from modhub.base.errors import OwnershipLost
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue.copies import IS_PUBLIC
 from modhub.catalogue.models import IS_THERE, Asset, Mod, PublicMod, PublicRequirement, Vote
-from modhub.catalogue.owning.services import hand_over, lock_owner
+from modhub.catalogue.owning.services import hand_over
 from modhub.content.limits import PAGE_SIZE_MOST
 from modhub.db import bulk
+from modhub.plugins.security import lock_account
 from modhub.plugins.services import AccountUse, ModSummary
 
 LAST_ID: Final = 2**63 - 1
@@ -66,7 +67,7 @@ class ModLookup:
 
     def lock_own(self, session: Session, mod_id: int | None, owner: int) -> ModSummary:
         """Take an exclusive lock, as the services of the catalogue do before they change a mod."""
-        lock_owner(session, owner)
+        lock_account(session, owner)
         locked = select(Mod.id).where(Mod.id == (mod_id or 0), Mod.owner == owner).with_for_update()
         if session.scalar(locked) is None:
             raise OwnershipLost
