@@ -17,12 +17,6 @@ def site(start, monkeypatch):
         return start("modhub_auth modhub_profiles", modhub__mail_dir="{folder}/mail")
 
 
-def put(site, token, mod, status):
-    headers = {"Authorization": f"Bearer {token}"}
-    links = {"source": "https://example.org"}
-    return site.put_json(f"/api/modhub/{mod['id']}/links", links, headers=headers, status=status).json
-
-
 def test_the_account_leads_to_its_profile_and_takes_it_along(site):
     # C-PRF-4, C-PRF-6
     visitor = new_visitor(site)
