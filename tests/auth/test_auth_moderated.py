@@ -31,14 +31,6 @@ def change(app, account_id, act):
         return find_blocked(session, [account_id, ABSENT])
 
 
-def test_an_account_is_blocked_and_unblocked(app, ada):
-    # C-ACC-20
-    mod = ada.publish()
-    for act, blocked, status in ((block_accounts, {ada.id}, 403), (unblock_accounts, set[int](), 200)):
-        assert change(app, ada.id, act) == blocked
-        app.put_json(f"/api/modhub/{mod['id']}", {"title": "x"}, headers=ada.bearer, status=status)
-
-
 def test_mods_hidden_together_come_back_without_those_dealt_with_since(app, ada):
     mods, at = [ada.publish()["id"] for _ in range(3)], now()
     hide_mod(app, {"id": mods[0]})

