@@ -13,7 +13,7 @@ from modhub.db.changes import ChangeReader
 from modhub_moderation.advisories import services
 from modhub_moderation.advisories.models import EMPTY_FILE, AdvisoryKind
 
-from .advisory_site import API, DIGEST, FEATURES, TEXTS, advise, listed, signed_in, withdraw
+from .advisory_site import API, DIGEST, FEATURES, advise, listed, signed_in, withdraw
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 SAME_PREFIX = DIGEST[:5] + "f" * 59
@@ -24,23 +24,6 @@ KEY = b64encode(bytes(range(32))).decode()
 @pytest.fixture
 def site(start):
     return start(FEATURES)
-
-
-@pytest.mark.postgres
-def test_all_that_begin_so_are_answered_and_no_others(site):
-    # C-ADV-1, C-ADV-2, C-HTTP-2
-    empty = site.get(f"{API}/{DIGEST[:5]}")
-    assert empty.json == {"advisories": []}
-    assert advise(site, DIGEST.upper(), SAME_PREFIX, NEXT_PREFIX) == sorted([DIGEST, SAME_PREFIX, NEXT_PREFIX])
-    answer = site.get(f"{API}/{DIGEST[:5]}", headers={"If-None-Match": empty.headers["ETag"]}, status=200)
-    first, second = answer.json["advisories"]
-    assert (first["sha256"], second["sha256"]) == (DIGEST, SAME_PREFIX)
-    assert first == {"sha256": DIGEST, "kind": "malware", **TEXTS, "since": first["since"], "withdrawnAt": None}
-    assert first["since"].endswith("Z")
-    assert answer.headers["Access-Control-Allow-Origin"] == "*"
-    assert "Set-Cookie" not in answer.headers
-    site.get(f"{API}/{DIGEST[:5]}", headers={"If-None-Match": answer.headers["ETag"]}, status=304)
-    assert site.get(f"{API}/{DIGEST[:5].upper()}").json == answer.json
 
 
 def test_a_withdrawn_advisory_says_so_and_may_stand_again(site):
