@@ -22,7 +22,9 @@ def test_what_is_swept_while_it_is_out_is_none_of_its_files(agent, start, run_ad
     assert again.get("/api/modhub/app").json["changelog"] == "1.0"
 
 
+@pytest.mark.postgres
 def test_the_operator_lists_and_removes_builds(agent, run_admin):
+    # C-MOD-2, T-B5
     run = partial(run_admin, agent.site)
     kept, removed = (agent.upload("linux", b"x" * size, query=f"?version={size}").json for size in (10, 20))
     assert run("build", "list") == (

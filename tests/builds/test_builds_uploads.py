@@ -2,8 +2,6 @@
 
 from urllib.parse import quote
 
-import pytest
-
 from modhub.base.body_rules import BodyRules
 from modhub_builds import limits
 from modhub_testing import stored_files
@@ -97,14 +95,3 @@ def test_a_commit_that_fails_keeps_no_file(agent, monkeypatch):
     agent.upload(status=500)
     assert stored_files(agent.site) == []
     assert agent.list()["builds"] == []
-
-
-@pytest.mark.postgres
-def test_builds_are_kept_and_no_id_comes_twice(agent):
-    # C-MOD-2, T-B5
-    numbers = [int(agent.upload().json["url"].rpartition("/")[2]) for _ in range(3)]
-    with agent.site.databases.write_engine.begin() as connection:
-        connection.exec_driver_sql(f"DELETE FROM builds_build WHERE id = {numbers[-1]}")
-    again = int(agent.upload().json["url"].rpartition("/")[2])
-    assert again > max(numbers)
-    assert len(agent.list()["builds"][0]["versions"]) == 3
