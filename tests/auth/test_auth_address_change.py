@@ -15,7 +15,7 @@ from modhub_auth.models import Link, Login, OutgoingEmail
 from modhub_auth.services import delete_account, lock_account
 from modhub_auth.signin.registration import change_address
 from modhub_testing.pages import messages_on, new_visitor
-from tests.people import write
+from tests.people import read, write
 from tests.races import at_once
 
 from .conftest import register, send
@@ -106,6 +106,7 @@ def test_a_deleted_account_leaves_no_earlier_address(app, person, mail, is_sent_
         kept = list(session.execute(select(OutgoingEmail.kind, OutgoingEmail.recipient)))
     assert kept == [("email changed", "" if is_sent_before else person["email"])]
     assert (person["email"], subject("email changed")) in to(mail)
+    assert read(app, select(OutgoingEmail.recipient)) == [""]
 
 
 def test_the_link_alone_is_not_enough(app, person, mail):

@@ -4,7 +4,6 @@ import pytest
 from sqlalchemy import select
 
 from modhub.admin.program import Admin, build_admin_parser
-from modhub.base.settings import StartRefused
 from modhub_auth.models import OutgoingEmail
 from tests.people import read
 
@@ -44,9 +43,3 @@ def test_it_waits_in_the_outbox_while_the_mail_server_is_down(auth, mail_server_
 def test_without_an_address_nobody_is_told(app, capsys):
     assert alarm(app, "modhub-sweep") == 0
     assert capsys.readouterr().err == "Nobody is told: mail.operator is empty.\n"
-
-
-def test_a_wrong_address_stops_the_start(auth):
-    # C-SET-2
-    with pytest.raises(StartRefused, match=r"mail\.operator must be one address"):
-        auth(mail__operator="nobody")

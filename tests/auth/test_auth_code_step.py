@@ -82,7 +82,7 @@ def test_wrong_passwords_look_the_same_with_and_without_an_authenticator(app, pe
 
 
 def test_wrong_codes_count_as_failures(auth, person):
-    # C-PAGE-28, C-LIM-1
+    # C-PAGE-28, C-LIM-1, C-LIM-3: a missing code is no failure
     app = auth(modhub_auth__failures="2")
     codes = registered(app, person)
     page = send(password_step(app, person), 401, code="")

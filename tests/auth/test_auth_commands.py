@@ -11,7 +11,7 @@ from modhub.db import now
 from modhub.plugins.events import DatabaseRestored
 from modhub.plugins.services import IAccounts
 from modhub_auth.container import AuthServices
-from modhub_auth.models import HELD, Account, Login, OutgoingEmail
+from modhub_auth.models import HELD, Account, Login, OutgoingEmail, ResetRequest
 from tests.people import read, register, write
 
 from .conftest import bearer
@@ -54,7 +54,10 @@ def test_an_account_is_deleted_with_everything_it_owned(app, person, run):
     hers, mine = ada.publish(), eve.publish()
     ada.call("put_json", f"/api/modhub/{mine['id']}/vote", params={"value": 1})
     eve.call("put_json", f"/api/modhub/{hers['id']}/vote", params={"value": -1})
+    assert send_due(app) == 2
+    app.post_json("/api/auth/forgot", {"email": ada.address}, status=204)
     assert run("account", "delete", ada.address, "--yes")[0] == 0
+    assert (read(app, select(OutgoingEmail.recipient)), app.count_rows(ResetRequest)) == ([eve.address], 0)
     assert [mod["id"] for mod in app.get("/api/modhub").json["mods"]] == [mine["id"]]
     assert app.get(f"/api/modhub/{mine['id']}/vote").json == {"ups": 0, "downs": 0}
     ada.call("get", "/api/modhub/mine", status=401)

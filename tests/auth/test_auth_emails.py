@@ -1,5 +1,6 @@
 """Emails: queued in the causing transaction, sent in the background, none lost."""
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
@@ -186,12 +187,26 @@ def test_an_email_sent_while_the_database_was_busy_is_not_sent_again(auth, perso
     assert all(email.finished_at for email in outgoing(app))
 
 
-def test_settings_of_mail_that_make_no_sense_stop_the_start(auth):
-    for sender in ("a@b.org\n Bcc: x@y.org", "not an address at all", "a@b.org, c@d.org"):
-        with pytest.raises(StartRefused, match=r"mail\.default_sender must be one address"):
-            auth(mail__default_sender=sender)
-    with pytest.raises(StartRefused, match=r"mail\.ssl and mail\.tls exclude each other"):
-        auth(mail__host="127.0.0.1", mail__ssl="true", mail__tls="true")
+WRONG = [
+    *(
+        ({"mail__default_sender": sender}, "mail.default_sender must be one address")
+        for sender in ("a@b.org\n Bcc: x@y.org", "not an address at all", "a@b.org, c@d.org")
+    ),
+    ({"mail__host": "127.0.0.1", "mail__ssl": "true", "mail__tls": "true"}, "mail.ssl and mail.tls exclude each other"),
+    ({"mail__operator": "nobody"}, "mail.operator must be one address"),
+    ({"mail__port": "99999"}, "mail.port"),
+    ({"mail__hots": "localhost"}, "mail.hots"),
+    ({"modhub_auth__registration": "perhaps"}, "modhub_auth.registration"),
+    ({"modhub_auth__failures": "0"}, "modhub_auth.failures"),
+    ({"modhub_auth__unknown": "1"}, "modhub_auth.unknown"),
+]
+
+
+def test_settings_that_make_no_sense_stop_the_start(start):
+    # C-SET-2
+    for settings, said in WRONG:
+        with pytest.raises(StartRefused, match=re.escape(said)):
+            start("modhub_auth", **settings)
 
 
 def test_links_name_the_configured_origin(app, person, mail):

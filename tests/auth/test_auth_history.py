@@ -35,8 +35,9 @@ def test_deeds_newest_first_with_way_time_and_address(app, person):
     register(app, person)
     app.post_json("/api/auth/login", person, status=200)
     change = next(form for form in app.get(HOME).forms.values() if form.action.endswith("/name"))
-    change["displayName"] = "Ada"
+    change["displayName"] = " Ada\u202e Lovelace "
     change.submit(status=303)
+    assert 'value="Ada Lovelace"' in app.get(HOME).text
     assert titles(app) == ["Name changed", "Signed in", *MADE]
     assert actions(app)[1].startswith("Signed in by a program")
     page = app.get(PAGE)

@@ -146,16 +146,6 @@ def test_a_link_is_for_one_purpose_until_there_is_a_newer_one(app, person, mail)
     app.get(f"{HOME}/reset?token={reset}", status=410)
 
 
-def test_the_name(app, person):
-    register(app, person)
-    page = app.get(HOME)
-    form = next(form for form in page.forms.values() if form.action.endswith("/name"))
-    form["displayName"] = " Ada\u202e Lovelace "
-    form.submit(status=303)
-    assert 'value="Ada Lovelace"' in app.get(HOME).text
-    assert app.post_json("/api/auth/login", person).json["displayName"] == "Ada Lovelace"
-
-
 def test_changing_the_password(app, person, mail):
     # C-MAIL-4, C-PAGE-10
     register(app, person)
@@ -251,8 +241,9 @@ def test_neither_ids_of_others_nor_what_is_no_id_end_a_session(app, person):
     app.post_json("/api/auth/refresh", {"refreshToken": other["refreshToken"]}, status=200)
 
 
+@pytest.mark.postgres
 def test_deleting_the_account(app, person):
-    # C-ACC-18, T-C2
+    # C-ACC-18, C-MOD-2, C-TOK-2, T-B5, T-C2
     register(app, person)
     made = app.post_json("/api/auth/login", person).json
     app.post_json("/api/modhub", {"title": "The first mod"}, headers=bearer(made), status=201)

@@ -206,16 +206,3 @@ def test_a_body_has_at_most_64_kb(app, person):
     app.post("/api/auth/register", whole, status=201)
     for call in ("forgot", "logout"):
         app.post(f"/api/auth/{call}", over, status=204)
-
-
-@pytest.mark.postgres
-def test_a_deleted_login_is_nobody_and_no_id_returns(app, person):
-    # C-MOD-2, C-TOK-2, T-B5, T-C2
-    made = app.post_json("/api/auth/register", person).json
-    write(app, delete(Login))
-    assert me(app, made["accessToken"], 401).json["error"] == "unauthorized"
-    app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=401)
-    app.post_json("/api/auth/login", person, status=401)
-    write(app, delete(Account))
-    assert app.post_json("/api/auth/register", person).json["accountId"] > made["accountId"]
-    me(app, made["accessToken"], 401)
