@@ -1,8 +1,8 @@
-"""Votes, and removing images."""
+"""Votes of several accounts."""
 
 import pytest
 
-from modhub_testing.mods import OWNER, mod_address, published_mod
+from modhub_testing.mods import mod_address, published_mod
 
 pytestmark = pytest.mark.slow
 
@@ -25,11 +25,3 @@ def test_one_vote_an_account_and_zero_withdraws(site):
             "value": value,
         }
     assert site.as_account(10).get(mod_address(mod, "vote")).json == {"ups": 1, "downs": 0, "value": 0}
-
-
-def test_owners_do_not_vote_on_their_own(site):
-    # C-VOTE-1
-    mod = published_mod(site)
-    for value in (1, 0, -1):
-        assert vote(site, mod, OWNER, value, 403)["error"] == "own_mod"
-    assert site.get(mod_address(mod, "vote")).json == {"ups": 0, "downs": 0}

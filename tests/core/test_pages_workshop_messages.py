@@ -156,6 +156,8 @@ def test_the_publish_box_sums_up_what_becomes_public(site, author):
     assert "Write a description" in box.select_one(".note.warn").text
     assert box.find("button") is None
     send_file_by_form(page, "images", "a.png", PNG + bytes(2000))
+    refused = site.as_account(OWNER).post(f"/api/modhub/{address.rpartition('/')[2]}/publish", status=409)
+    assert refused.json["error"] == "no_code"
     page = send_file_by_form(page, "code", "laps.zip", b"x" * 3072, version="1.4").follow()
     box = author.get(f"{address}?part=publish").html.find("form", action=f"{address}/publish")
     facts = {fact.dt.text: fact.dd.text for fact in box.select(".sum > div")}
