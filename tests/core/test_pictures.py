@@ -285,12 +285,3 @@ def test_a_picture_by_its_width_alone(site):
     site.get(f"{address}/320", headers={"If-None-Match": webp.headers["ETag"]}, status=304)
     # The image has 900 pixels.
     assert site.get(f"{address}/1280", headers={"Accept": "image/webp"}).body == site.get(original).body
-
-
-def test_there_is_no_picture_of_another_size_and_of_no_image(site):
-    # C-PIC-1
-    mod = published_mod(site)
-    address = add_image(site, mod)["url"].replace("/file/", "/picture/")
-    code = mod["assets"][0]["url"].replace("/file/", "/picture/")
-    for path in (f"{code}/320", f"{address}/321", f"{address}/0320"):
-        site.get(path, status=404)

@@ -41,19 +41,6 @@ def test_a_report_is_stored_and_changes_once(storage):
     assert send(storage, f"{HOST}:8443").json == {"baseUrl": f"{HOST}:8443", "changed": True}
 
 
-def test_a_key_that_is_not_the_address_key_is_refused(storage):
-    # C-KEY-2, C-KEY-1
-    for key in ("machine", "", KEY + " ", KEY.upper(), "\u0627"):
-        answer = send(storage, key=key.encode().decode("latin-1"), status=401)
-        assert answer.json == {"error": "unknown_api_key"}
-        assert answer.headers["WWW-Authenticate"] == 'ApiKey realm="modhub"'
-    assert send(storage.as_account(1), key=None, status=401).json == {"error": "no_api_key"}
-    # The key is judged before the body, and opens nothing else.
-    storage.post(ADDRESS, "not json", headers={"X-Api-Key": "no"}, status=401)
-    storage.get("/api/modhub/key", headers={"X-Api-Key": KEY}, status=401)
-    assert stored(storage) is None
-
-
 def test_with_none_configured_every_key_is_refused(start):
     # C-KEY-2
     site = start("", modhub__storage_address_key="  ", ApiPrivateKeys="machine")
