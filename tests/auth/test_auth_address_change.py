@@ -157,6 +157,8 @@ def test_a_link_ends_after_an_hour_and_by_another_request(app, person, mail):
     second = link_for(browser, person, mail, "other@example.org")
     browser.get(first, status=410)
     browser.get(second)
+    [expires_at] = read(app, select(Link.expires_at).where(Link.purpose == "change"))
+    assert abs(expires_at - now() - timedelta(hours=1)) < timedelta(minutes=1)
     write(app, update(Link).where(Link.purpose == "change").values(expires_at=now() - timedelta(seconds=1)))
     browser.get(second, status=410)
     assert subjects(app) == [(person["email"], False)]

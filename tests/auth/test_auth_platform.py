@@ -8,12 +8,13 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from sqlalchemy import delete, select, update
 
+from modhub.audit.models import AuditEntry
 from modhub.db import now, to_micros
 from modhub_auth import blocking, tokens
 from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
-from modhub_auth.models import Account, Login, PageSession
+from modhub_auth.models import Account, Link, Login, PageSession
 from modhub_auth.pages import sign_in as sign_in_pages
 from modhub_auth.services import lock_account
 from modhub_auth.signin.passwords import HashingGate
@@ -192,12 +193,15 @@ def test_a_platform_account_adds_a_password(site, provider, person, mail):
     sign_in(site, provider)
     assert messages_on(send(site.get(f"{HOME}/password"), 200, **person)) == ["check_email"]
     site.post_json("/api/auth/login", person, status=401)
+    [expires_at] = read(site, select(Link.expires_at).where(Link.purpose == "add"))
+    assert abs(expires_at - now() - timedelta(days=7)) < timedelta(minutes=1)
     send(site.get(mail.link()), 200)
     with site.databases.write_session.begin() as session:
         late = link_tokens.create_link(
             session, link_tokens.ADD_PASSWORD_LINK, 1, address="eve@example.org", password_hash="x"
         )
     assert messages_on(send(site.get(f"{HOME}/confirm?token={late}"), 409)) == ["password_present"]
+    assert "password added" in read(site, select(AuditEntry.action))  # C-AUD-1
     assert [login.kind for login in logins(site)] == ["Platform", "Password"]
     made = site.post_json("/api/auth/login", person, status=200).json
     me = site.get("/api/auth/me", headers=bearer(made)).json

@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select, update
 
+from modhub.audit.models import AuditEntry
 from modhub.db import now
 from modhub_auth import blocking, publisher_keys
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
@@ -158,6 +159,7 @@ def test_the_page_shows_a_key_once_and_revokes_it(app, person, mail):
     assert "Release job" not in account_page.html.select_one("#logins").text
     revoke = next(form for form in account_page.forms.values() if form.action.endswith("/revoke-key"))
     assert "revoked" in messages_on(revoke.submit().follow())
+    assert {"publisher key created", "publisher key revoked"} <= set(read(app, select(AuditEntry.action)))  # C-AUD-1
     exchange(app, key, 401)
 
 

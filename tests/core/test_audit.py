@@ -1,6 +1,7 @@
 """The audit trail: what is recorded, found and erased."""
 
 import json
+import uuid
 from contextlib import suppress
 from datetime import timedelta
 from types import SimpleNamespace
@@ -66,8 +67,12 @@ def test_deeds_of_owners_are_recorded(site):
     owner.put_json(address, {"title": "Another title"})
     owner.put_json(address, {"title": "Another title"})  # changes nothing
     upload_asset(site, mod, "images", b"\x89PNG\r\n\x1a\n", content_type="image/png")
+    upload_asset(site, mod, "images", b"\x89PNG\r\n\x1a\n", content_type="image/png")
     with site.databases.readonly_session() as session:
-        image_id = session.scalars(select(Asset.id).where(Asset.kind == "image")).one()
+        image_id, other_id = session.scalars(select(Asset.id).where(Asset.kind == "image").order_by(Asset.id))
+    owner.put_json(mod_address(mod, "order"), {"assetIds": [other_id, image_id]})
+    owner.put_json(mod_address(mod, "captions"), {"captions": [{"assetId": image_id, "caption": "Calm"}]})
+    owner.put_json(mod_address(mod, "superseded"), {"by": str(uuid.uuid4())})
     owner.delete(mod_address(mod, "images", image_id), status=204)
     note = notes_of_mod(site, mod)[0]
     owner.put_json(mod_address(mod, "changelog", note["id"]), {"text": "x"})
@@ -75,7 +80,8 @@ def test_deeds_of_owners_are_recorded(site):
     site.as_account(8).put_json(mod_address(mod, "vote"), {"vote": "up"}, expect_errors=True)
     site.get(address)
     owner.delete(address, status=204)
-    expected = ["mod created", "file uploaded", "mod published", "mod edited", "file uploaded", "image deleted"]
+    expected = ["mod created", "file uploaded", "mod published", "mod edited", "file uploaded", "file uploaded"]
+    expected += ["images reordered", "image caption changed", "successor changed", "image deleted"]
     expected += ["changelog entry edited", "changelog entry deleted", "mod deleted"]
     assert deeds(site) == [("account 7", action, target) for action in expected]
     assert set(personal_parts(site)) == {("account 7", "192.0.2.7", None)}

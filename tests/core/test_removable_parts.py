@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
+from modhub.audit.models import AuditEntry
 from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore, maintenance
 from modhub.blobs.models import StoredBlob
@@ -97,6 +98,20 @@ def undamaged(site):
     with site.databases.readonly_session() as session:
         assert list(evidence.kept_file_damage(session)) == []
         assert list(maintenance.blob_damage(session, site.find_service(BlobStore))) == []
+
+
+def test_what_is_removed_and_put_back_is_recorded(site, mod):
+    # C-AUD-1
+    keys = {
+        "image": mod["assets"][1]["url"].rpartition("/")[2],
+        "changelog": notes_of_mod(site, mod)[0]["title"],
+        "description": "",
+    }
+    for part, key in keys.items():
+        assert restore(site, mod, part, key, remove(site, mod, part, key))
+    names = ("image", "changelog entry", "description")
+    expected = {f"{name} {done} by a moderator" for name in names for done in ("removed", "restored")}
+    assert expected <= {entry.action for entry in rows(site, AuditEntry)}
 
 
 @pytest.mark.postgres

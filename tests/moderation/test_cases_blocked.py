@@ -62,6 +62,19 @@ def test_who_signs_in_reads_why_and_appeals(site, eve, mo):
     assert told.keys() == {"error", "message"}, "programs get the sentence alone"
 
 
+def test_a_block_that_was_not_appealed_comes_first(site, eve, mo):
+    # C-APL-4
+    mod = eve.publish("Tool")
+    block(site, eve, mo)
+    block(site, eve, mo, mod)
+    for _ in range(2):
+        browser = new_visitor(site)
+        (link,) = links_on(sign_in(browser, eve))
+        form = form_at(browser.get(link), "/Modhub/appeal")
+        form["text"] = "It is a test."
+        form.submit(status=303)
+
+
 def test_the_link_is_of_this_browser_and_ends(site, eve, mo, monkeypatch):
     # C-APL-4
     block(site, eve, mo)

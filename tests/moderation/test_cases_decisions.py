@@ -145,6 +145,16 @@ def test_a_dismissal_is_told_to_those_who_reported(site, ada, bob, mo):
     assert "Tool" not in fixed
 
 
+def test_who_reported_twice_is_told_once(site, ada, bob, mo):
+    # C-CAS-7
+    mod = ada.publish("Tool")
+    notice = {"ground": "malware", "text": "It calls home.", "goodFaith": True}
+    for _ in range(2):
+        bob.call("post_json", f"/api/modhub/{mod['id']}/reports", params=notice, status=201)
+    rule(site, 1, ruling_of(HIDE), mo)
+    assert len(emails_to(site, bob.address, "We have decided")) == 1
+
+
 def test_a_statement_is_in_all_languages(site, ada, mo):
     # C-CAS-6
     rule(site, make_case(site, ada, ada.publish("Tool")), ruling_of(HIDE), mo)
@@ -235,6 +245,18 @@ def test_an_operator_s_hiding_outlasts_a_block(site, ada, mo):
     of_mod = make_case(site, ada, mod)
     rule(site, of_mod, ruling_of(RELEASE), mo)
     assert state_of(site, mod, ada) == SHOWN
+
+
+def test_a_block_keeps_the_reason_of_what_was_hidden_before(site, ada, mo):
+    # C-CAS-5
+    mod = ada.publish("One")
+    with site.databases.write_session.begin() as session:
+        site.find_service(IModeration).hide(session, [mod["id"]], "Reported as spam.")
+    case_id = make_case(site, ada)
+    rule(site, case_id, ruling_of(UNBLOCK), mo, rule(site, case_id, ruling_of(BLOCK, hides_mods=True), mo))
+    page = ada.pages.get(f"/Modhub/mine/{mod['id']}").text
+    assert "Reported as spam." in page
+    assert FACTS not in page
 
 
 @pytest.mark.postgres
