@@ -96,3 +96,21 @@ def test_the_way_on_is_in_the_form_and_outlives_a_refusal(app, person, name):
     evil = {"csrf_token": token_of(app), "next": "//evil.example.org", "email": "eve@example.org"}
     answer = app.post(f"{HOME}/register", {**evil, "password": person["password"]}, status=303)
     assert answer.headers["Location"] == HOME
+
+
+HERE = "http://127.0.0.1:6543"
+LOGIN = f"{HOME}/login"
+
+
+def test_the_way_back_is_the_page_of_the_form(app):
+    """Of one that was sent after the session has ended."""
+    for path, referer, location in (
+        ("/Modhub/mine/26/code", f"{HERE}/Modhub/mine/26?done=code", f"{LOGIN}?next=/Modhub/mine/26%3Fdone%3Dcode"),
+        ("/Modhub/mine/26/code", "", f"{LOGIN}?next=/Modhub/mine/26/code"),
+        ("/Modhub/mine/26/code", "https://evil.example/Modhub/mine/1", f"{LOGIN}?next=/Modhub/mine/26/code"),
+        ("/Modhub/mine/26/code", f"{HERE}//evil.example", LOGIN),
+        ("/Modhub/account/name", "", LOGIN),
+        ("/Modhub/account/name", f"{HERE}.evil.example.org/x", LOGIN),
+    ):
+        answer = app.post(path, {}, headers={"Referer": referer} if referer else {}, status=303)
+        assert answer.headers["Location"] == location

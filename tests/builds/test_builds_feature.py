@@ -1,9 +1,11 @@
-"""App builds for operators: the command, what verify finds, and what happens without the feature."""
+"""App builds: the command, what verify finds, the list of changes, and what happens without the feature."""
 
 from functools import partial
 
 import pytest
 
+from modhub.admin.program import run_command
+from modhub.db.changes import ChangeReader
 from modhub_testing import stored_files
 
 pytestmark = pytest.mark.slow
@@ -44,3 +46,23 @@ def test_the_operator_lists_and_removes_builds(agent, run_admin):
     assert run("verify")[0] == 0
     again = agent.upload("linux").json["url"]
     assert int(again.rpartition("/")[2]) > int(number)
+
+
+def kinds(site):
+    return [(entry.kind, entry.what) for entry in site.find_service(ChangeReader).page(0, 10).changes]
+
+
+@pytest.mark.postgres
+def test_each_publication_and_removal_is_a_change(agent):
+    # C-SYNC-7
+    build = agent.upload().json["url"].rpartition("/")[2]
+    assert kinds(agent.site) == [("build", "published")]
+    agent.push()
+    assert kinds(agent.site) == [("build", "published"), ("app_changelog", "published")]
+    agent.upload(os="linux")
+    agent.pop()
+    assert kinds(agent.site) == [("build", "published"), ("app_changelog", "deleted")]
+    agent.upload(query="?version=1", content_type="multipart/form-data", status=400)
+    agent.pop(status=404)
+    run_command(agent.site.config, ["-c", "x", "build", "remove", "windows", build, "--yes"])
+    assert kinds(agent.site) == [("app_changelog", "deleted"), ("build", "deleted")]

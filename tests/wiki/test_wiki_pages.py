@@ -5,9 +5,11 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from modhub_testing import TEST_SECRET
 from modhub_testing.pages import messages_on
 from modhub_wiki.models import PageSearchText
 from modhub_wiki.pages import page_tree
+from modhub_wiki.read_service import WikiReader
 from modhub_wiki.response_schemas import PageDocument
 
 pytestmark = pytest.mark.slow
@@ -215,3 +217,12 @@ def test_no_page_asks_more_when_there_are_more_pages(wiki, publish):
             with wiki.counted() as statements:
                 wiki.get(f"/Modhub/{address}")
             assert len(statements) == expected, (address, many)
+
+
+def test_the_fingerprint_is_of_key_and_secret(start):
+    authors = []
+    for secret in (TEST_SECRET, TEST_SECRET, "another secret of more than 32 characters"):
+        site = start("modhub_wiki", ApiPrivateKeys="wiki-key Modhub:wiki", modhub__secret=secret)
+        site.put("/Modhub/api/wiki/a", b"# A", headers={"X-Api-Key": "wiki-key"}, status=201)
+        authors.append(WikiReader(site.databases.raw_queries).recent()[0].author)
+    assert authors[0] == authors[1] != authors[2]
