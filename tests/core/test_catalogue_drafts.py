@@ -85,7 +85,7 @@ def addresses(mod_id, asset_ids):
     ]
     pages = ("", "/", "/feed", "/feed.json", "/vote", "/changelog", "/images/1", "/install", "/everything.zip")
     pages = [f"/Modhub/{mod_id}{rest}" for rest in pages]
-    pages += [f"/Modhub/mine/{mod_id}{rest}" for rest in ("", "/preview", "/publish")]
+    pages += [f"/Modhub/mine/{mod_id}{rest}" for rest in ("", "/preview", "/publish", "/rehearsal")]
     files = [f"/Modhub/file/{asset_id}" for asset_id in asset_ids]
     return own + pages + files + [f"/Modhub/picture/{asset_id}/320" for asset_id in asset_ids]
 

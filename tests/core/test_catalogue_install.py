@@ -69,22 +69,6 @@ def test_order_and_missing_of_any_graph_are_the_models(site):
                 site.get(f"/api/modhub/{mod_id}", status=404)
 
 
-def test_mods_that_need_each_other_appear_once_each(site):
-    # C-READ-2
-    first, second, third = guids(3)
-    ids = insert_mods(
-        site,
-        [
-            {"guid": first, "requires": [second]},
-            {"guid": second, "requires": [third, first]},
-            {"guid": third, "requires": [first]},
-        ],
-    )
-    assert chain(site, ids[0]) == ([third, second, first], [])
-    assert chain(site, ids[1]) == ([first, third, second], [])
-    assert chain(site, ids[2]) == ([second, first, third], [])
-
-
 @pytest.mark.slow
 def test_a_chain_of_a_thousand_takes_as_many_statements_as_none(site):
     # C-READ-2, T-D7

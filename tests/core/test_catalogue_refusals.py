@@ -30,6 +30,7 @@ MOD_CALLS = [
     ("GET", "/notes"),
     ("GET", "/files"),
     ("POST", "/preview"),
+    ("POST", "/rehearsal"),
 ]
 BODIES = {
     "good": {"params": b'{"title": "x", "text": "x"}', "content_type": "application/json"},

@@ -1,7 +1,5 @@
 """Authors' pages: their published mods, the feeds of exactly that, and the by-lines that lead there."""
 
-from xml.etree import ElementTree
-
 import pytest
 from bs4 import BeautifulSoup
 from pyramid.scripting import prepare
@@ -20,7 +18,6 @@ from modhub_testing.mods import (
 
 pytestmark = pytest.mark.slow
 
-ATOM = "{http://www.w3.org/2005/Atom}"
 BASE = "https://mods.example.org"
 HERE = f"/Modhub/by/{OWNER}"
 
@@ -79,20 +76,6 @@ def test_an_author_without_published_mods_is_nobody(site):
     site.get(HERE, status=404)
     site.get("/Modhub/by", status=404)
     assert "/Modhub/by/" not in site.get("/sitemap.xml").text
-
-
-@pytest.mark.postgres
-def test_the_feeds_of_an_author_are_exactly_that(site):
-    # C-PAGE-17
-    mod = published_mod(site, title="Tool", version="1")
-    published_mod(site, owner=8)
-    upload_asset(site, mod, "code", version="2")
-    atom = ElementTree.fromstring(site.get(f"{HERE}/feed").body)
-    entries = atom.findall(f"{ATOM}entry")
-    assert [entry.findtext(f"{ATOM}title") for entry in entries] == ["Tool 2", "Tool 1"]
-    assert atom.findtext(f"{ATOM}title") == f"modhub – New and updated mods by Person {OWNER}"
-    links = site.get(HERE).html.select('link[rel="alternate"]')
-    assert [link["href"] for link in links] == [f"{HERE}/feed", f"{HERE}/feed.json"]
 
 
 def test_a_list_says_each_version_once_and_the_newest_first(site):

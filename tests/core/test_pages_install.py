@@ -114,16 +114,3 @@ def test_a_scheme_is_an_apps_own(start):
             url_scheme(scheme)
     with pytest.raises(StartRefused, match=r"modhub\.install_scheme must be"):
         start("", modhub__install_scheme="javascript")
-
-
-def test_votes_are_a_share_of_a_total(site):
-    mod = published_mod(site)
-    for account in range(8, 17):
-        site.as_account(account).put_json(f"/api/modhub/{mod['id']}/vote", {"value": 1})
-    # So few are no share.
-    assert words(site.get(mod["url"]).html.select_one(".facts-list div:last-child dd")) == "9 votes"
-    site.as_account(17).put_json(f"/api/modhub/{mod['id']}/vote", {"value": -1})
-    page = site.get(mod["url"])
-    assert words(page.html.select_one(".facts-list div:last-child dd")) == "90% liked it (10 votes)"
-    rating = page.html.find(itemprop="aggregateRating")
-    assert rating.find(itemprop="ratingValue")["content"] == "90"

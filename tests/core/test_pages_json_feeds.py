@@ -43,12 +43,14 @@ def twin_of(address):
 
 def test_a_twin_has_the_entries_of_its_atom_feed(site):
     # C-PAGE-17
+    published_mod(site, owner=8)
     mod = published_mod(site, title="A <b> & name", version="1", description="<p>What</p>")
     upload_asset(site, mod, "code", version="2")
     site.post("/api/modhub/app/linux?version=1.4&name=a.zip", b"build", headers=AGENT)
     site.put("/Modhub/api/wiki/a", b"# One & <two>", headers=AGENT, status=201)
     for address in FEEDS:
         check_twin(site, address.format(id=mod["id"]))
+    assert [item["title"] for item in feed(site, f"{FEEDS[0]}.json")["items"]] == ["A <b> & name 2", "A <b> & name 1"]
     item = feed(site, "/Modhub/feed.json")["items"][0]
     assert item["_modhub"] == {"id": mod["id"], "guid": mod["guid"], "version": "2"}
     assert feed(site, "/Modhub/App/feed.json")["items"][0]["attachments"][0]["size_in_bytes"] == 5

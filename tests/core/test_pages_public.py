@@ -86,6 +86,9 @@ def test_a_card_says_what_one_wants_to_know(site):
     assert facts(site) == ["updated just now"]
     site.as_account(29).put_json(f"/api/modhub/{mod['id']}/vote", {"value": -1})
     assert facts(site) == ["90% liked it (10 votes)", "updated just now"]
+    page = site.get(mod["url"]).html
+    assert page.select_one(".facts-list div:last-child dd").text.split() == ["90%", "liked", "it", "(10", "votes)"]
+    assert page.find(itemprop="aggregateRating").find(itemprop="ratingValue")["content"] == "90"
 
 
 def facts(site):

@@ -81,15 +81,6 @@ def test_drafts_and_published_mods_may_alternate(site):
     assert (report["missing"], report["unpublished"]) == ([], [draft["guid"]])
 
 
-def test_a_rehearsal_is_for_the_owner(site):
-    # C-OWN-17, C-OWN-12
-    mod = new_mod(site)
-    absent = site.as_account(8).post("/api/modhub/999999/rehearsal", status=401)
-    for caller in (site, site.as_account(8)):
-        assert caller.post(mod_address(mod, "rehearsal"), status=401).body == absent.body
-    new_visitor(site, 8).get(f"/Modhub/mine/{mod['id']}/rehearsal", status=404)
-
-
 def test_texts_games_and_names_are_looked_at(site):
     # C-OWN-17
     description = '<h4>Deep</h4><p><a href="https://example.org/">here</a> <img src="/Modhub/file/1"></p>'

@@ -4,7 +4,7 @@ import pytest
 
 from modhub.db import now
 from modhub_auth.models import Account
-from modhub_testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod, restore_mod
+from modhub_testing.mods import hide_mod, insert_mods, new_mod, published_mod, restore_mod
 
 pytestmark = pytest.mark.postgres
 
@@ -18,10 +18,6 @@ GROUPS = {
 def found(site, q, group="found-descriptions"):
     """The titles or names in a group."""
     return [link.text for link in site.get("/Modhub", {"q": q}).html.select(GROUPS[group])]
-
-
-def edit(site, mod, **fields):
-    site.as_account(OWNER).put_json(mod_address(mod), fields, status=200)
 
 
 def test_descriptions_are_found_by_whole_words(site):
@@ -133,15 +129,6 @@ def test_what_is_not_public_is_in_no_group(site):
     assert site.get("/Modhub/descriptions?q=secretword").html.find(id="results").text == "0 mods"
     restore_mod(site, mod)
     assert found(site, "secretword") == ["Hidden minimap"]
-
-
-def test_changes_are_seen_at_once(site):
-    # C-PRO-2
-    mod = published_mod(site, title="Minimap", description="<p>before</p>")
-    edit(site, mod, description="<p>after</p>")
-    assert [found(site, q) for q in ("before", "after")] == [[], ["Minimap"]]
-    edit(site, mod, title="Splits", description="<p>after</p>")
-    assert found(site, "after") == ["Splits"]
 
 
 @pytest.fixture
