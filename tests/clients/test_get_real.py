@@ -1,11 +1,7 @@
 """``modhub-get`` against the real service."""
 
-import json
-
 import pytest
 
-from modhub_client.get.installation import PRIVATE
-from modhub_client.get.main import main
 from modhub_client.get.outcome import ExitCode
 from modhub_testing import TEST_ACCOUNTS
 from modhub_testing.mods import hide_mod, new_mod, publish_test_mod, upload_asset
@@ -38,7 +34,7 @@ def add(site, content, *, name="mod.zip", requires=(), **fields):
     return publish_test_mod(site, mod)
 
 
-def test_the_whole_life_of_a_folder(site, run, folder, tmp_path):
+def test_the_whole_life_of_a_folder(site, run, folder):
     base = add(site, b"base", name="Überflug (1) 100%.zip")
     top = add(site, b"top", requires=(base,), title="Top of all")
     draft = new_mod(site)
@@ -54,17 +50,9 @@ def test_the_whole_life_of_a_folder(site, run, folder, tmp_path):
         {"guid": draft["guid"], "requiredBy": []}
     ]
     assert run(0, "check")["same"] == 2
-    lock = tmp_path / "mods.lock"
-    run(0, "export-lock", "--output", str(lock))
-    elsewhere = ["--into", str(tmp_path / "elsewhere")]
-    assert main(["--url", told_url(folder), "install", "--lock", str(lock), *elsewhere]) == 0
-    assert files(tmp_path / "elsewhere") == installed
     upload_asset(site, base, "code", name="mod.zip", version="2", content=b"newer")
     changed = run(ExitCode.DIFFERENT, "check")["changed"]
     assert [(mod["guid"], mod["version"], mod["bytes"]) for mod in changed] == [(base["guid"], "2", 5)]
-    assert main(["install", "--lock", str(lock), *elsewhere]) == 0
-    third = ["--url", told_url(folder), "install", "--lock", str(lock), "--into", str(tmp_path / "third")]
-    assert main(third) == ExitCode.NOT_AVAILABLE
     assert [mod["guid"] for mod in run(0, "update")["updated"]] == [base["guid"]]
     assert files(folder) == {f"{base['guid']}/mod.zip": b"newer", f"{top['guid']}/mod.zip": b"top"}
     hide_mod(site, top)
@@ -72,8 +60,3 @@ def test_the_whole_life_of_a_folder(site, run, folder, tmp_path):
     assert [mod["guid"] for mod in run(ExitCode.NOT_AVAILABLE, "update")["missing"]] == [top["guid"]]
     run(0, "remove", top["guid"])
     assert files(folder) == {}
-
-
-def told_url(folder):
-    """The service that the folder remembers."""
-    return str(json.loads((folder / PRIVATE / "state.json").read_text("utf-8"))["url"])

@@ -128,6 +128,9 @@ def test_create_and_mine_ask_for_an_account_before_anything_else(site):
 def test_a_bad_token_alone_adds_its_error(site, places):
     # C-ERR-6
     plain = call(site, "DELETE", f"/api/modhub/{places['mine']}")
+    for other in ("Basic eA==", "Bearer", "Bearer "):
+        answer = call(site, "DELETE", f"/api/modhub/{places['mine']}", headers={"Authorization": other})
+        assert shown(answer) == shown(plain), "only a bearer token can be an invalid one"
     tokens = ("Bearer nonsense", "bearer account-", "Bearer account-7,", "Bearer account-7 x")
     for mod_id, token in product(mod_ids(places), tokens):
         headers = {"Authorization": token}

@@ -20,6 +20,9 @@ def test_without_a_store_files_are_503_and_the_rest_works(start):
     stored = published_mod(with_store)
     site = start(url=with_store.registry.settings["sqlalchemy.url"], modhub__storage="")
     mod = new_mod(site)
+    # What is sent is judged first.
+    assert post(site, mod, "code?version=1", b"").status_int == 400
+    assert post(site, mod, "css", b"x" * 300_000).status_int == 413
     for rest in ("code?version=1", "css", "images"):
         refused = post(site, mod, rest, b"x")
         assert (refused.status_int, refused.json["error"]) == (503, "storage_not_configured")
