@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pyotp
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
+from modhub.audit.models import AuditEntry
 from modhub_auth import container
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Login
@@ -140,6 +141,11 @@ def write(site, statement):
     """Execute a statement in a transaction of its own."""
     with site.databases.write_session.begin() as session:
         session.execute(statement)
+
+
+def actions(app):
+    """The actions of the audit trail, oldest first."""
+    return read(app, select(AuditEntry.action).order_by(AuditEntry.id))
 
 
 def read(site, statement):

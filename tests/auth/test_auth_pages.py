@@ -14,7 +14,7 @@ from modhub_auth.signin import totp
 from modhub_auth.signin.session_cookies import label_of, safe_next
 from modhub_testing.pages import messages_on
 from tests import people
-from tests.people import read, write
+from tests.people import actions, read, write
 
 from .conftest import bearer, register, send
 
@@ -228,6 +228,7 @@ def test_clients_are_listed_and_signed_out(app, person):
     app.post(f"{HOME}/sign-out", {"csrf_token": token}, status=303)
     app.post_json("/api/auth/refresh", {"refreshToken": phone["refreshToken"]}, status=401)
     assert signed_in(app)
+    assert actions(app)[-1] == "signed out everywhere else"
 
 
 def test_neither_ids_of_others_nor_what_is_no_id_end_a_session(app, person):

@@ -7,6 +7,7 @@ import pytest
 from modhub.admin.program import run_command
 from modhub.db.changes import ChangeReader
 from modhub_testing import stored_files
+from tests.people import actions
 
 pytestmark = pytest.mark.slow
 
@@ -39,6 +40,7 @@ def test_the_operator_lists_and_removes_builds(agent, run_admin):
     assert run("build", "remove", "linux", number, "--yes")[0] == 1
     assert agent.site.get("/Modhub/app/linux").body == b"x" * 10
     agent.site.get(removed["url"], status=404)
+    assert actions(agent.site)[-1] == "build removed"
     assert agent.list()["builds"][0]["version"] == "10"
     assert len(stored_files(agent.site)) == 2
     assert run("sweep", "--older-than", "0")[0] == 0

@@ -16,7 +16,7 @@ from modhub_auth.models import Account
 from modhub_following.models import Reader
 from modhub_testing.mods import hide_mod
 from modhub_testing.pages import messages_on, new_visitor
-from tests.people import register
+from tests.people import actions, register
 
 HERE = "/Modhub/following"
 ADDRESS = f"{HERE}/feed-address"
@@ -134,6 +134,7 @@ def test_a_new_address_and_revoking_end_the_old_one(site, ada, follower):
     answer = press(follower, "revoke")
     assert answer.location.endswith(f"{HERE}?done=revoked#feed")
     assert messages_on(answer.follow()) == ["feed_revoked"]
+    assert {"feed address created", "feed address revoked"} <= {*actions(site)}
     new_visitor(site).get(second, status=404)
     assert titles(site, hers) == []
     token = follower.pages.get(HERE).forms[0]["csrf_token"].value

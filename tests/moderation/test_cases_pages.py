@@ -9,7 +9,7 @@ from modhub.db import now
 from modhub_auth.models import Account
 from modhub_moderation.cases.models import Decision, DecisionKind
 from modhub_testing.pages import form_at, messages_on, new_visitor
-from tests.people import text_of, write
+from tests.people import actions, text_of, write
 
 from .advisory_site import listed
 from .cases_kit import FACTS, NOTICE, STRANGER, appeal_link, hashed, make_case, rule, ruling_of
@@ -93,6 +93,7 @@ def test_a_case_is_opened_on_own_initiative(site, ada, mo):
     open_case("account", mo.id, 403)
     of_mod, again, of_account = open_case("mod", mod["id"]), open_case("mod", mod["id"]), open_case("account", ada.id)
     assert of_mod == again != of_account
+    assert actions(site)[-2:] == ["case opened"] * 2
     assert "The account “Ada”" in mo.pages.get(of_account)
     assert "Tool" in mo.pages.get(CASES)
 
@@ -202,6 +203,7 @@ def test_the_link_is_of_one_decision(site, ada, mo):
     first = rule(site, case_id, ruling_of(DecisionKind.HIDE), mo)
     old = appeal_link(statement_to(ada))
     rule(site, case_id, ruling_of(DecisionKind.DELETE), mo, first)
+    assert "mod deleted by a moderator" in actions(site)
     secret = old.partition("token=")[2]
     with site.databases.readonly_session() as session:
         assert session.get_one(Decision, first).appeal_hash == hashed(secret)

@@ -16,6 +16,7 @@ from modhub_profiles.models import AuthorProfile
 from modhub_testing import stored_files
 from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, published_mod, restore_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor
+from tests.people import actions
 
 from .conftest import image
 
@@ -47,6 +48,7 @@ def test_an_author_describes_themselves(site):
     assert not site.get(AUTHOR).html.select(".profile")
     saved = describe(site, sentence=SENTENCE, link2="https://bücher.example/ada", link1="https://example.org")
     assert messages_on(saved.follow()) == ["saved"]
+    assert actions(site)[-1] == "profile changed"
     page = site.get(AUTHOR)
     assert page.html.select_one(".profile p").text == SENTENCE
     assert "<i>" not in page.text
@@ -73,6 +75,7 @@ def test_only_our_picture_is_served(site):
     published_mod(site)
     assert portrait(site) is None
     assert messages_on(send_picture(site, image("teal")).follow()) == ["picture"]
+    assert actions(site)[-1] == "picture changed"
     address = portrait(site)
     assert re.fullmatch(AUTHOR + r"/picture/[0-9a-f]{16}\.jpg", address or "")
     served = site.get(address)

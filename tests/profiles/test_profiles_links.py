@@ -3,6 +3,7 @@
 from modhub_profiles.models import ModLinks
 from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, publish_test_mod, published_mod, restore_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor, workshop_form
+from tests.people import actions
 
 NOTHING = {"source": None, "report": None, "community": None, "license": None}
 ALL = {
@@ -26,6 +27,7 @@ def test_an_owner_sets_links_and_everybody_reads_them(site):
     assert put(site, mod, **ALL) == ALL
     assert site.get(here, headers={"If-None-Match": first.headers["ETag"]}, status=200).json == ALL
     assert put(site, mod, **NOTHING) == NOTHING
+    assert actions(site)[-1] == "links changed"
     # Neither the mod nor a feed has changed.
     assert site.get(mod_address(mod)).json["updatedAt"] == mod["updatedAt"]
     assert site.get(f"/Modhub/{mod['id']}/links", status=404)

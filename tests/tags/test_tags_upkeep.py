@@ -15,6 +15,7 @@ from modhub_tags import services
 from modhub_tags.models import ModTag
 from modhub_tags.services import find_wrong_tags
 from modhub_testing.mods import mod_address, published_mod
+from tests.people import actions
 
 from .conftest import FEATURES, SHIPPED, tag
 
@@ -61,6 +62,7 @@ def test_a_removed_tag_leaves_the_mods(site, run):
     for mod in mods:
         tag(site, mod, "map", "timer")
     assert [tags_of(site, mod) for mod in mods] == [["map", "timer"]] * 2
+    assert actions(site)[-1] == "tags changed"
     would, done = (run("remove", "map", *more) for more in (["--dry-run"], []))
     assert would[1].startswith("The tag map would be removed from the list and from 2 mods.")
     assert done[1] == "The tag map was removed from the list and from 2 mods.\n"
