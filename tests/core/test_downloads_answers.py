@@ -121,12 +121,6 @@ def test_our_own_pages_cannot_run_it(app, destination):
         app.head("/", headers=headers, status=answer.status_int)
 
 
-def test_no_service_worker_whatever_else_is_said(app):
-    # C-FILE-6, T-A2
-    app.get("/", headers={"Service-Worker": "script"}, status=403)
-    app.get("/", headers={"Service-Worker": "script", "If-None-Match": "*"}, status=403)
-
-
 @pytest.mark.parametrize("stored", ["", "text/plain\r\nX: y", "text/pläin"])
 def test_a_type_that_no_header_can_carry(app, files, stored):
     files.file = replace(files.file, content_type=stored)

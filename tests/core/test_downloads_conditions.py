@@ -115,22 +115,6 @@ def test_ranges_of_an_empty_file(value, expected):
     assert (int(outcome.status), outcome.start, outcome.stop) == (expected, 0, 0)
 
 
-@pytest.mark.parametrize(
-    ("condition", "expected"),
-    [
-        (ETAG, 206),
-        (OTHER, 200),
-        (f"W/{ETAG}", 200),
-        (SAME, 200),
-    ],
-)
-def test_if_range(condition, expected):
-    # C-FILE-2
-    """A stale, a weak and any date validator give the whole file, so that two versions are never mixed (E5)."""
-    assert status({"Range": "bytes=5-", "If-Range": condition}) == expected
-    assert status({"Range": "bytes=5-", "If-Range": condition, "If-None-Match": OTHER}) == expected
-
-
 FIELDS = ["If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range", "Range"]
 VALUES = st.one_of(
     st.sampled_from([ETAG, OTHER, SAME, BEFORE, "*"]),

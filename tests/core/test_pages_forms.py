@@ -67,6 +67,9 @@ BROKEN = (
     (b"title=x", "application/x-www-form-urlencoded; charset=nonsense"),
     (b"title=x", "multipart/form-data"),
     (b"--b\r\n\r\n", "multipart/form-data; boundary=b"),
+    (b"--b--\r\n", "multipart/form-data; boundary=b; charset=nonsense"),
+    (b"--b--\r\n", "multipart/form-data; charset=idna"),
+    (b"title=x", ";" * 20_000),
     (b"&" * 5000, "application/x-www-form-urlencoded"),
     (b'{"title": "x"}', "application/json"),
 )

@@ -149,24 +149,6 @@ def test_drafts_and_what_depends_on_more_than_the_copies_are_never_cached(site):
     assert ask(site, mod_address(draft)).status_int == 200
 
 
-def test_whatever_a_caller_sends_along_the_response_is_the_same(site):
-    published_mod(site)
-    plain = shown(ask(site, "/api/modhub"))
-    for headers in (
-        {"Cookie": f"account={OWNER}"},
-        {"Authorization": f"Bearer account-{OWNER}"},
-        {"Accept-Language": "de"},
-        {"Range": "bytes=0-3"},
-        {"If-Modified-Since": "Sat, 01 Jan 2033 00:00:00 GMT"},
-        {"Host": "elsewhere.example"},
-        {"X-Vhm-Root": "/api"},
-    ):
-        assert shown(ask(site, "/api/modhub", **headers)) == plain
-    assert ask(site, "/api/modhub", "PATCH").status_int == 405
-    assert ask(site, "/api/modhub", "OPTIONS").status_int == 405
-    assert ask(site, "/api/modhub", "TRACE").status_int == 405
-
-
 def test_a_raised_serial_and_a_new_feed_empty_the_cache(site):
     for act in (raise_serial, start_new_feed):
         ask(site, "/api/modhub")
