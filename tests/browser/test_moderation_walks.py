@@ -158,7 +158,7 @@ def open_case(walk, title):
 
 
 @BOTH
-def test_a_strangers_notice_is_confirmed_and_answered(moderated, walk, language):
+def test_a_strangers_notice_is_confirmed_and_answered(walk, language):
     # C-NTC-3, C-NTC-6, C-NTC-9, C-CAS-7
     stranger, mo = walk("", language), walk("Mo", language)
     page, number = stranger.page, {"de": 1, "en": 2}[language]
@@ -182,7 +182,6 @@ def test_a_strangers_notice_is_confirmed_and_answered(moderated, walk, language)
     stranger.expect("report_sent")
     stranger.see("receipt")
     receipt = path_in(page.url, "/Modhub/notices/")
-    assert "The picture is mine." not in email_to(moderated.folder, f"sam-{language}@example.org", receipt)
     page.goto(receipt)
     stranger.expect("report_open")
     open_case(mo, title)
@@ -192,8 +191,6 @@ def test_a_strangers_notice_is_confirmed_and_answered(moderated, walk, language)
     page.goto(receipt)
     stranger.expect("report_decided")
     stranger.see("decided")
-    told = {"de": "Wir haben sie geprüft", "en": "We have looked at it"}[language]
-    assert "drawn" not in email_to(moderated.folder, f"sam-{language}@example.org", told)
 
 
 @BOTH
@@ -244,7 +241,6 @@ def test_a_mod_is_hidden_appealed_for_and_released(moderated, walk, language):
     mo.press("appeal")
     mo.expect("appeal_decided")
     assert stranger.page.goto(mod["url"]).status == 200
-    email_to(moderated.folder, "ada@example.org", f"It is harmless ({language}).")
     ada.page.goto("/Modhub/decisions")
     expect(ada.page.get_by_role("main").get_by_role("link")).not_to_have_count(0)
     ada.see("decisions")
