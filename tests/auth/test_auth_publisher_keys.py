@@ -54,6 +54,8 @@ def test_a_key_is_exchanged_for_a_session_without_refresh(app, ada):
     key = make_key(app, ada["id"])
     answer = exchange(app, key)
     assert (answer.json["expiresInSeconds"], answer.headers["Cache-Control"]) == (1800, "no-store")
+    set_key(app, expires_at=None)
+    assert exchange(app, key).json["expiresInSeconds"] == 1800
     [stored], subjects = read(app, select(PublisherKey)), read(app, select(Login.subject))
     assert stored.used_at is not None
     assert key.rpartition("_")[2] not in stored.key_hash + "".join(subjects)
