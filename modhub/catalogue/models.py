@@ -1,4 +1,4 @@
-"""The tables of the catalogue. Anonymous reads use public copies, see :mod:`.public_copies`."""
+"""The tables of the catalogue. Anonymous reads use public copies, see :mod:`.copies`."""
 
 from datetime import datetime
 from enum import StrEnum

@@ -121,7 +121,6 @@ CARD_COLUMNS: Final = (
     *(of_mod(Mod.ups), of_mod(Mod.downs), image_facts(), _successor_id()),
 )
 """The columns of a card, which ``cards.card_of`` gives to `ModPresenter`: a new field passes through all three."""
-"""What a card shows."""
 
 
 def figure_of(figure: ModColumn) -> ColumnElement[Any]:

@@ -1,4 +1,4 @@
-"""What other features learn about mods as they are; about published ones see :mod:`.documents`."""
+"""What other features learn about mods as they are; about published ones see :mod:`.chains`."""
 
 from collections.abc import Collection
 from datetime import datetime
