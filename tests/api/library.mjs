@@ -76,14 +76,14 @@ const scenarios = {
 
   async browse() {
     const {client, sent} = clientOf();
-    const pages = client.search("", {size: 20});
+    const pages = client.search("Shown", {size: 20});
     const mods = await pages.next();
     const details = await client.details(mods);
     const data = sent.splice(0);
     const shown = await smallPictures(mods);
-    await client.search("", {size: 20}).next();
+    await client.search("Shown", {size: 20}).next();
     const found = [];
-    for await (const mod of client.search("", {size: 15})) found.push(mod.guid);
+    for await (const mod of client.search("Shown", {size: 15})) found.push(mod.guid);
     const facts = {total: pages.total, authors: mods.every((mod) => details.get(mod.guid).author.displayName)};
     return {...facts, data, again: sent[0], shown, found: new Set(found).size, frame: mods[0].frame()};
   },
