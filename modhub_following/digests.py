@@ -19,7 +19,7 @@ from modhub_auth.container import AuthServices
 from modhub_auth.mail.outbox import DIGEST, EmailEntry, EmailText, Outbox
 from modhub_following.models import Frequency, Reader
 from modhub_following.read_service import FollowReader
-from modhub_following.services import LeaveTokens, find_contact
+from modhub_following.services import find_contact, leave_token
 
 MAX_LISTED: Final = 30
 """Versions in one digest; the page has all."""
@@ -173,7 +173,7 @@ def _make_digest(session: Session, registry: Any, account_id: int, time: datetim
     contact = find_contact(session, account_id)
     versions = new_versions(session, registry, untold, until) if contact else []
     if contact is not None and versions:
-        token = LeaveTokens(registry.settings["modhub.secret"]).make(account_id, reader.random_id)
+        token = leave_token(account_id, reader.random_id)
         outbox = find_service(registry, AuthServices).outbox
         outbox.queue(session, DIGEST, contact, compose_digest(registry, outbox, reader.language, versions, token))
         reader.sent_at = time

@@ -29,7 +29,7 @@ from modhub_following import services
 from modhub_following.models import Follow, Frequency, TargetKind
 from modhub_following.read_service import UNREAD_MOST, FollowReader
 from modhub_following.resources import FollowPermission, FollowTarget, IFollowing, IFollowTarget, game_address
-from modhub_following.services import LeaveTokens, Target, find_contact
+from modhub_following.services import Target, account_of_token, find_contact
 
 ASKED_ALREADY: Final = "modhub_following.unread"
 """The environ key of the number of what is unread."""
@@ -289,8 +289,7 @@ def leave_submit(_context: Any, request: Request) -> dict[str, Any]:
 def _leaving_account(request: Request) -> int:
     # Not the request's session: a caller with a wrong token must not wait for SQLite's write lock (C-OWN-13).
     with request.databases.readonly_session() as session:
-        tokens = LeaveTokens(request.registry.settings["modhub.secret"])
-        account_id = tokens.account_of(query(request, "token") or "", session)
+        account_id = account_of_token(session, query(request, "token") or "")
     if account_id is None:
         raise not_found()
     # The address is a secret.
