@@ -1,10 +1,6 @@
 """Download counts: once per visitor, version and day, without stored addresses (modhub_downloads/README.md)."""
 
-from collections.abc import Iterator
-from typing import Any
-
 from pyramid.config import Configurator
-from sqlalchemy.orm import Session
 
 from modhub.base.service_registry import find_service
 from modhub.content.text import N_
@@ -18,7 +14,6 @@ from modhub_downloads.counting import (
     WRITE_SECONDS,
     DownloadWriter,
     count_download,
-    find_wrong_counts,
     run_night,
     write_counts,
 )
@@ -26,12 +21,6 @@ from modhub_downloads.models import ModDownloads, PopularMod
 from modhub_downloads.popular import POPULAR_LOOK_SECONDS, update_popular
 from modhub_downloads.resources import DownloadsResource
 from modhub_downloads.services import DownloadCounter
-
-
-def verify_counts(registry: Any, session: Session) -> Iterator[str]:
-    """Yield a sentence for each wrong count; for ``modhub-admin verify``."""
-    for wrong in find_wrong_counts(session, find_service(registry, IMods)):
-        yield f"{wrong}; the service corrects it in the night."
 
 
 def includeme(config: Configurator) -> None:
@@ -57,5 +46,4 @@ def includeme(config: Configurator) -> None:
     popular = {"mod_id": PopularMod.mod_id, "value": PopularMod.weight}
     config.add_mod_column("popular", **popular, order=pages.POPULAR_TITLE, row=True)
     config.add_panel("workshop", "downloads", pages.workshop_panel, order=50)
-    config.add_check("downloads", verify_counts, when=("verify",))
     config.scan("modhub_downloads.views")

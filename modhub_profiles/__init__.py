@@ -45,7 +45,6 @@ def includeme(config: Configurator) -> None:
     config.add_panel("author", "profile", pages.author_panel, order=50)
     config.add_panel("account", "profile", pages.account_panel)
     config.add_mod_detail("links", views.links_of_mods)
-    config.add_check("profiles", upkeep.find_orphans, when=("verify",))
     config.add_personal_data("profile", partial(collect_profile, config.registry))
     config.add_blob_names("profiles", upkeep.describe_pictures)
     config.include("modhub_profiles.services")

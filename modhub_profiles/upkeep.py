@@ -1,7 +1,7 @@
-"""What operators see of links and profiles: checks, names of files, a command, and the demo data."""
+"""What operators see of profiles: the names of files, and a command."""
 
 import argparse
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Any, Final
 
 from pyramid.config import Configurator
@@ -9,31 +9,14 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from modhub.audit import record
-from modhub.base.service_registry import find_optional_service, find_service
-from modhub.content.limits import PAGE_SIZE_MOST
-from modhub.db.bulk import batches
 from modhub.plugins.commands import AdminCommand, add_dry_run_option, add_json_option, parse_count
-from modhub.plugins.services import IMods, IProfiles
 from modhub_profiles import services
-from modhub_profiles.models import AuthorProfile, KeptPicture, ModLinks
+from modhub_profiles.models import AuthorProfile, KeptPicture
 from modhub_profiles.read_service import ProfileReader, ShownProfile
 
 _EXAMPLES: Final = """\
 profile clear 7 --dry-run        what the author of /Modhub/by/7 says about themselves, and what would be deleted
 profile clear 7                  deletes the picture, the sentence and the links"""
-
-
-def find_orphans(registry: Any, session: Session) -> Iterator[str]:
-    """Yield a sentence for each row whose mod or account does not exist; for ``modhub-admin verify``."""
-    mods, profiles = find_service(registry, IMods), find_optional_service(registry, IProfiles)
-    linked = set(session.scalars(select(ModLinks.mod_id)))
-    for absent in sorted(linked - mods.get_mods(session, linked).keys()):
-        yield f"links of mod {absent}, which does not exist"
-    if profiles is None:
-        return
-    for ids in batches(session.scalars(select(AuthorProfile.account_id)), PAGE_SIZE_MOST):
-        for absent in sorted(set(ids) - profiles.get_profiles(set(ids)).keys()):
-            yield f"profile of account {absent}, which does not exist"
 
 
 def describe_pictures(session: Session, blob_ids: Collection[int]) -> dict[int, str]:

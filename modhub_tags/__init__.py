@@ -37,6 +37,5 @@ def includeme(config: Configurator) -> None:
     config.add_personal_data("tags", partial(services.collect_tags, config.registry))
     config.add_panel("mod", "tags", pages.tags_panel, order=10)
     config.add_panel("details", "tags", pages.choice_panel, order=20, fields=("tag", pages.SEEN))
-    config.add_check("tags", services.find_wrong_tags, when=("verify",))
     config.include("modhub_tags.commands")
     config.scan("modhub_tags.views")

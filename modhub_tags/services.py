@@ -4,7 +4,7 @@ A change of a mod's tags has the row of the mod, then shares those of the chosen
 of its tag alone. So a tag that is being removed is refused, or leaves this mod too.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 
 from sqlalchemy import delete, func, insert, select
@@ -93,18 +93,6 @@ def remove_tag(session: Session, name: str) -> int | None:
     record(session, "tag removed", "tag", name, mods=mods)
     mark_changed(session, TAGS, What.EDITED)
     return mods
-
-
-def find_wrong_tags(registry: Any, session: Session) -> Iterator[str]:
-    """A sentence for each mod whose tags cannot be right; for ``modhub-admin verify``."""
-    grouped = select(ModTag.mod_id, func.count()).group_by(ModTag.mod_id)
-    counts: dict[int, int] = {row[0]: row[1] for row in session.execute(grouped)}
-    existing = find_service(registry, IMods).get_mods(session, counts)
-    for mod_id in sorted(counts):
-        if mod_id not in existing:
-            yield f"mod {mod_id} has tags and does not exist"
-        elif counts[mod_id] > MOST:
-            yield f"mod {mod_id} has {counts[mod_id]} tags, and {MOST} are the most"
 
 
 def collect_tags(registry: Any, session: Session, account_id: int) -> AccountData | None:

@@ -1,66 +1,20 @@
-"""Reconciliation, verify, the nightly run, and leaving again."""
+"""The workers, and leaving again."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from threading import Event, Semaphore
 
 import pytest
-from sqlalchemy import insert, select
 
-from modhub.plugins.services import IMods
 from modhub.plugins.workers import Workers
 from modhub_downloads import counting
-from modhub_downloads.counting import DownloadWriter, find_wrong_counts
-from modhub_downloads.models import DailyDownloads, ModDownloads, day_of
+from modhub_downloads.counting import DownloadWriter
+from modhub_downloads.models import ModDownloads, day_of
 from modhub_downloads.services import CountedDownload, DownloadCounter
 from modhub_testing.mods import mod_address, published_mod
 from modhub_testing.workers import find_worker, run_worker
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
-
-GONE = 10**6
-
-
-def write(site, *statements):
-    with site.databases.write_session.begin() as session:
-        for statement in statements:
-            session.execute(statement)
-
-
-def damage(site):
-    """A mod with a wrong total, one without a total, and counts of no mod; the ids of the two mods."""
-    wrong, without = published_mod(site)["id"], published_mod(site)["id"]
-    days = [
-        {"mod_id": mod_id, "version": "1", "day": day, "downloads": 3}
-        for mod_id, day in ((wrong, 20_000), (wrong, 20_001), (without, 20_000), (GONE, 20_000))
-    ]
-    totals = [{"mod_id": wrong, "downloads": 99}, {"mod_id": GONE, "downloads": 3}]
-    write(site, insert(DailyDownloads).values(days), insert(ModDownloads).values(totals))
-    return wrong, without
-
-
-def totals(site):
-    with site.databases.readonly_session() as session:
-        return {row[0]: row[1] for row in session.execute(select(ModDownloads.mod_id, ModDownloads.downloads))}
-
-
-def test_verify_compares_and_the_night_corrects_once(site, caplog):
-    # C-DL-4
-    writer = site.find_service(DownloadWriter)
-    wrong, without = damage(site)
-    with site.databases.readonly_session() as session:
-        verified = list(site.declarations.checks["downloads"].run(site.registry, session))
-    assert verified == [
-        f"Mod {wrong} has 99 downloads in all, but 6 by day; the service corrects it in the night.",
-        f"Mod {without} has 0 downloads in all, but 3 by day; the service corrects it in the night.",
-        f"Mod {GONE} does not exist, but it has 3 downloads; the service corrects it in the night.",
-    ]
-    assert writer.run_night()
-    assert totals(site) == {wrong: 6, without: 3}
-    with site.databases.readonly_session() as session:
-        assert find_wrong_counts(session, site.find_service(IMods)) == []
-    assert f"download counts corrected: Mod {wrong} has 99" in caplog.text
-    assert not writer.run_night()
 
 
 def test_a_worker_survives_a_database_that_fails(site, monkeypatch, caplog):

@@ -8,11 +8,11 @@ import pytest
 from modhub.base.errors import OwnershipLost
 from modhub.plugins.services import IMods
 from modhub_profiles import services
-from modhub_profiles.models import AuthorProfile, ModLinks
+from modhub_profiles.models import AuthorProfile
 from modhub_testing.mods import OWNER, mod_address, published_mod
 
 from .test_profiles_authors import AUTHOR, describe, image, portrait, send_picture
-from .test_profiles_links import ALL, NOTHING, put
+from .test_profiles_links import NOTHING
 
 
 def test_an_operator_clears_a_profile(site, run_admin):
@@ -34,17 +34,6 @@ def test_an_operator_clears_a_profile(site, run_admin):
     assert portrait(site) is None
     assert "Rude words" not in site.get(AUTHOR).text
     assert clear(OWNER)[0] == 1
-
-
-def test_verify_names_what_belongs_to_nobody(site):
-    # C-RUN-4
-    verify = site.declarations.checks["profiles"].run
-    put(site, published_mod(site), **ALL)
-    with site.databases.write_session.begin() as session:
-        session.add(ModLinks(mod_id=999))
-        session.add(AuthorProfile(account_id=OWNER))
-        session.flush()
-        assert list(verify(site.registry, session)) == ["links of mod 999, which does not exist"]
 
 
 def test_pictures_have_names_for_operators(site):

@@ -1,4 +1,4 @@
-"""The operator's list, verify, backups, the demo, migrations, and what happens at the same time."""
+"""The operator's list, backups, the demo, migrations, and what happens at the same time."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +13,6 @@ from modhub.base.settings import StartRefused
 from modhub.plugins.services import IMods
 from modhub_tags import services
 from modhub_tags.models import ModTag
-from modhub_tags.services import find_wrong_tags
 from modhub_testing.mods import mod_address, published_mod
 from tests.people import actions
 
@@ -71,22 +70,6 @@ def test_a_removed_tag_leaves_the_mods(site, run):
     tag(site, mods[0], "map", status=400)
     run("add", "map", "--en", "Map")
     assert [tags_of(site, mod) for mod in mods] == [["timer"]] * 2
-
-
-@pytest.mark.postgres
-def test_verify_finds_what_cannot_be(site):
-    mod = published_mod(site)
-    tag(site, mod, "map")
-    with site.databases.readonly_session() as session:
-        assert list(find_wrong_tags(site.registry, session)) == []
-    with site.databases.write_session.begin() as session:
-        rows = [{"mod_id": mod["id"], "tag": name} for name in SHIPPED[:5]]
-        session.execute(insert(ModTag), [*rows, {"mod_id": 10**6, "tag": "map"}])
-    with site.databases.readonly_session() as session:
-        assert list(find_wrong_tags(site.registry, session)) == [
-            f"mod {mod['id']} has 6 tags, and 5 are the most",
-            f"mod {10**6} has tags and does not exist",
-        ]
 
 
 @pytest.mark.postgres
