@@ -7,17 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from email.message import EmailMessage
 from pathlib import Path
-from threading import Timer
-from typing import IO, Any, Final
+from typing import Any, Final
 
 from modhub.base.settings import StartRefused
-from modhub_auth.signin.openid import hang_up
 
 log = logging.getLogger(__name__)
 SMTP_TIMEOUT_SECONDS: Final = 15
-REPLY_SECONDS: Final = 60
-REPLY_BYTES: Final = 65536
-"""The limits of one reply. A mail server that exceeds either counts as disconnected."""
 _PERMANENT_CODES: Final = range(500, 600)
 
 Transport = Callable[[EmailMessage], None]
@@ -40,50 +35,6 @@ class DeliveryRefused(Exception):
         self.permanent = permanent
 
 
-class _ReplyLines:
-    """Reads the lines of one reply; OSError when it is longer than `REPLY_BYTES`."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self.left = REPLY_BYTES
-
-    def readline(self, limit: int) -> bytes:
-        """One line of at most ``limit`` bytes, as a file returns it."""
-        line = self._file.readline(limit)
-        self.left -= len(line)
-        if self.left < 0:
-            raise OSError
-        return line
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-
-class _SmtpServer(smtplib.SMTP):
-    """SMTP with bounded replies: smtplib's own timeout restarts with every byte received."""
-
-    def getreply(self) -> tuple[int, bytes]:
-        """As in smtplib; SMTPServerDisconnected when the reply is too long or too slow."""
-        connection = self.sock
-        if connection is None:
-            raise smtplib.SMTPServerDisconnected
-        if self.file is None:
-            self.file = _ReplyLines(connection.makefile("rb"))
-        self.file.left = REPLY_BYTES
-        timer = Timer(REPLY_SECONDS, hang_up, [connection])
-        timer.daemon = True
-        timer.start()
-        try:
-            return super().getreply()
-        finally:
-            timer.cancel()
-
-
-class _TlsSmtpServer(_SmtpServer, smtplib.SMTP_SSL):
-    """The same over TLS from the first byte."""
-
-
 def transport_from_settings(settings: Mapping[str, Any]) -> MailTransport:
     """The transport that the settings name. StartRefused when two settings exclude each other."""
     if settings["mail.ssl"] and settings["mail.tls"]:
@@ -99,9 +50,9 @@ def connect(settings: Mapping[str, Any], timeout: float = SMTP_TIMEOUT_SECONDS) 
     """Connect to the mail server and sign in, as the settings say. OSError or SMTPException if that fails."""
     address = {"host": settings["mail.host"], "port": settings["mail.port"], "timeout": timeout}
     if settings["mail.ssl"]:
-        server: smtplib.SMTP = _TlsSmtpServer(**address, context=ssl.create_default_context())
+        server: smtplib.SMTP = smtplib.SMTP_SSL(**address, context=ssl.create_default_context())
     else:
-        server = _SmtpServer(**address)
+        server = smtplib.SMTP(**address)
     try:
         if settings["mail.tls"]:
             server.starttls(context=ssl.create_default_context())

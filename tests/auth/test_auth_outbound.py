@@ -7,9 +7,6 @@ from time import monotonic
 
 import pytest
 
-from modhub_auth.container import AuthServices
-from modhub_auth.mail import transports
-from modhub_auth.mail.transports import DeliveryUnavailable
 from modhub_auth.signin import openid
 
 from .conftest import come_back
@@ -49,34 +46,6 @@ def listening():
         thread.join(WAIT)
     for server in sockets:
         server.close()
-
-
-def trickle(first):
-    """A greeting that never ends, a byte at a time."""
-
-    def talk(held, closing):
-        held.sendall(first)
-        while not closing.wait(0.05):
-            held.sendall(b"x")
-
-    return talk
-
-
-def flood(held, closing):
-    """A greeting of endlessly many lines."""
-    while not closing.is_set():
-        held.sendall(b"220-" + b"x" * 1000 + b"\r\n")
-
-
-@pytest.mark.parametrize("talk", [trickle(b"220-"), flood], ids=["trickle", "flood"])
-def test_a_mail_server_that_never_ends_is_left(auth, person, listening, monkeypatch, talk):
-    monkeypatch.setattr(transports, "REPLY_SECONDS", 0.5)
-    app = auth(mail__host="127.0.0.1", mail__port=str(listening(talk)))
-    app.post_json("/api/auth/register", person)
-    began = monotonic()
-    with pytest.raises(DeliveryUnavailable, match="cannot be reached"):
-        app.find_service(AuthServices).mail_sender.send_due()
-    assert monotonic() - began < WAIT
 
 
 def asked(auth, port):
