@@ -1,16 +1,17 @@
 """Signatures of snapshots: Ed25519 (RFC 8032) over the pointer, with a key of the ini."""
 
-import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from typing import Any, Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from modhub.base.settings import Setting
+from modhub.base.settings import Setting, whole_number
 from modhub.web.payload import encode
 
 KEY_BYTES = 32
+HOURS_MOST: Final = 8784
+"""A year."""
 
 
 class SigningKey:
@@ -45,15 +46,13 @@ def signing_key(value: str) -> SigningKey:
     return SigningKey(key)
 
 
-def hours(value: str) -> int:
-    """A whole number of hours from 0 to 8784."""
-    if not re.fullmatch(r"[0-9]{1,4}", value) or int(value) > 8784:
-        raise ValueError(f"must be a whole number of hours from 0 to 8784, not {value!r}")
-    return int(value)
-
-
 SYNC_SETTINGS: Final = (
-    Setting("modhub_sync.snapshot_hours", hours, "0", "hours between two snapshots of the server; 0: only by command"),
+    Setting(
+        "modhub_sync.snapshot_hours",
+        whole_number(0, HOURS_MOST),
+        "0",
+        "hours between two snapshots of the server; 0: only by command",
+    ),
     Setting(
         "modhub_sync.signing_key",
         signing_key,
