@@ -22,7 +22,7 @@ from modhub.plugins.security import lock_caller
 from modhub.plugins.services import IAccounts, IModCards, IMods, IProfiles, ModSelection
 from modhub.ui.template_helpers import nav_link, translations_for
 from modhub.ui.xml_responses import Redirect
-from modhub.web.payload import query
+from modhub.web.payload import page_number, query
 from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 from modhub_following import services
@@ -104,7 +104,6 @@ def _button(request: Request, target: Target, address: str) -> Markup:
 FOLLOWING: Final = "/Modhub/following"
 TEMPLATE: Final = "modhub_following:templates/following.jinja2"
 LEAVE_TEMPLATE: Final = "modhub_following:templates/leave.jinja2"
-MOST_DIGITS: Final = 6
 MOST_MICROS_DIGITS: Final = 17
 
 
@@ -164,7 +163,7 @@ def following_page(_context: Any, request: Request) -> dict[str, Any]:
     """
     account_id, session, until = _account_id(request), request.dbsession, now()
     follows = services.follows_of(session, account_id)
-    number = _page_number(request)
+    number = page_number(request)
     selection = selection_of(follows)
     news = partial(find_service(request.registry, FollowReader).find_unread, account_id)
     cards = find_service(request.registry, IModCards).get_page(
@@ -184,12 +183,6 @@ def following_page(_context: Any, request: Request) -> dict[str, Any]:
         "until": to_micros(until),
         "done": query(request, "done"),
     }
-
-
-def _page_number(request: Request) -> int:
-    number = query(request, "page") or ""
-    valid = number.isascii() and number.isdigit() and len(number) <= MOST_DIGITS
-    return max(1, int(number)) if valid else 1
 
 
 def _keys(follows: Iterable[Follow], kind: TargetKind) -> list[str]:

@@ -176,6 +176,12 @@ def query(request: Request, name: str) -> str | None:
     return None
 
 
+def page_number(request: Request, name: str = "page") -> int:
+    """The page that the query parameter asks for, below a million; 1 for anything else."""
+    number = query(request, name) or ""
+    return max(1, int(number)) if re.fullmatch(r"[0-9]{1,6}", number, re.ASCII) else 1
+
+
 def encode(value: object) -> bytes:
     """``value`` as JSON in UTF-8: Structs, dicts, lists and plain values; unset fields are left out."""
     return msgspec.json.encode(value)

@@ -37,7 +37,7 @@ from modhub.ui.template_helpers import PageHelpers
 from modhub.ui.xml_responses import Redirect
 from modhub.web.downloads import REVALIDATE, content_disposition
 from modhub.web.large_responses import MANY_MODS, file_body, take_large_turn
-from modhub.web.payload import query
+from modhub.web.payload import page_number
 from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 
@@ -65,12 +65,6 @@ def shift_headings(cleaned: str, below: int = 2) -> Markup:
         return f"</h{levels.pop()}>"
 
     return Markup(_HEADING.sub(heading, cleaned))  # noqa: S704 - cleaned on write
-
-
-def notes_page_number(request: Request) -> int:
-    """Return the requested page of the changelog, 1 by default."""
-    number = query(request, "changelog") or ""
-    return int(number) if re.fullmatch(r"[0-9]{1,6}", number, re.ASCII) else 1
 
 
 def page_values(request: Request, shown: ModPage, author: Profile | None, preview: str = "") -> dict[str, Any]:
@@ -106,7 +100,7 @@ def page_values(request: Request, shown: ModPage, author: Profile | None, previe
 @page(context=IMod, request_method="GET", permission=OPEN, renderer=MOD_TEMPLATE)
 def mod_page(context: ModResource, request: Request) -> dict[str, Any]:
     """``GET /Modhub/{id}``; absent and unpublished mods get the same 404 (C-READ-1)."""
-    shown = found(page_reader(request).detail(context.id, notes_page_number(request)))
+    shown = found(page_reader(request).detail(context.id, page_number(request, "changelog")))
     if len(shown.relations.chain) + shown.relations.chain_hidden > MANY_MODS:
         take_large_turn(request.environ)
     author = find_authors(request, [shown.mod, *shown.users]).get(shown.mod.owner)
