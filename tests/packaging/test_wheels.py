@@ -1,11 +1,17 @@
-"""Installed files match the repository: each part by itself, and the suite."""
+"""Wheels hold what the repository has, and each part runs by itself: the core alone and with any one feature.
+
+The clients are for other machines: they run without the core and without anybody else's packages.
+"""
 
 import os
 import re
 import runpy
 import shutil
 import subprocess
+import sys
+import sysconfig
 import tarfile
+import tomllib
 import zipfile
 from dataclasses import dataclass
 from email.parser import HeaderParser
@@ -31,7 +37,45 @@ SUITE = "the suite"
 SAFELY = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # Python 3.11.2 has no filters yet
 COMMITTED = 1_750_000_000
 """When the commit was made that wheels are built from, in seconds since 1970."""
-build_wheel = runpy.run_path(str(ROOT / "tools" / "build_release.py"))["build_wheel"]
+RELEASE = runpy.run_path(str(ROOT / "tools" / "build_release.py"))
+build_wheel = RELEASE["build_wheel"]
+FEATURES = [part for part in RUN if part not in {"modhub", "modhub_client"}]
+OTHERS = sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
+"""Where the packages of others are."""
+
+INI = """
+[app:main]
+use = egg:modhub
+pyramid.includes = {features}
+sqlalchemy.url = sqlite:///{here}/modhub.sqlite
+modhub.base_url = http://127.0.0.1:6543
+modhub.secret = a secret for this one test alone, of forty characters
+modhub.storage = file://{here}/files
+modhub.mail_dir = {here}/mail
+"""
+
+SERVE = """
+import sys
+from importlib.util import find_spec
+names, ini, *addresses = sys.argv[1:]
+print(*(name for name in names.split() if find_spec(name)), flush=True)
+from modhub import admin_main
+if admin_main(["-c", ini, "migrate"]):
+    sys.exit(1)
+from paste.deploy import loadapp
+from webob import Request
+app = loadapp("config:" + ini)
+for address in addresses:
+    print(Request.blank(address).get_response(app).status_int)
+"""
+
+HELP = """
+import sys
+from importlib.metadata import entry_points
+name = sys.argv[1]
+sys.argv = [name, "--help"]
+entry_points(group="console_scripts", name=name)[name].load()()
+"""
 
 
 @dataclass
@@ -160,3 +204,69 @@ def test_suite_has_the_entry_points_of_its_parts(built):
         "modhub-admin = modhub:admin_main",
         "pserve = modhub.admin.pserve:pserve_main",
     } <= set(lines)
+
+
+@pytest.fixture
+def run(built, tmp_path):
+    """``run(parts, program, *words)``: what a program prints that sees these parts of ours alone."""
+
+    def run(parts, program, *words, others=OTHERS, code=0):
+        for part in parts:
+            with zipfile.ZipFile(built[part].wheel) as archive:
+                archive.extractall(tmp_path / "parts")
+        source = f"import sys; sys.path[:0] = {[str(tmp_path / 'parts'), *others]!r}\n{program}"
+        # Without the module `site` nothing brings this checkout along.
+        command = [sys.executable, "-I", "-S", "-c", source, *words]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stderr if code else done.stdout
+
+    return run
+
+
+@pytest.fixture
+def ini(tmp_path):
+    """``ini(features)``: a file of settings."""
+
+    def write(features):
+        path = tmp_path / "service.ini"
+        path.write_text(INI.format(here=tmp_path, features=" ".join(features)), "utf-8")
+        return str(path)
+
+    return write
+
+
+def required_features(feature):
+    """The features that it declares as dependencies."""
+    project = tomllib.loads((ROOT / feature / "pyproject.toml").read_text("utf-8"))["project"]
+    names = [line.partition(">")[0].replace("-", "_") for line in project["dependencies"]]
+    return [name for name in names if name in FEATURES]
+
+
+@pytest.mark.parametrize("feature", [None, *FEATURES])
+def test_the_core_starts_alone_and_with_one_feature(run, ini, feature):
+    features = [*required_features(feature), feature] if feature else []
+    addresses = ["/healthz", "/api/modhub", "/Modhub"]
+    output = run(["modhub", *features], SERVE, " ".join(RUN), ini(features), *addresses)
+    installed, *_, health, api, page = output.splitlines()
+    assert set(installed.split()) == {"modhub", *features}
+    assert (health, api, page) == ("200", "200", "200")
+
+
+def test_a_feature_that_is_not_installed_is_reported_in_a_sentence(run, ini):
+    output = run(["modhub"], SERVE, "", ini(FEATURES[:1]), code=1)
+    assert FEATURES[0] in output
+    assert "Traceback" not in output
+
+
+@pytest.mark.parametrize("program", ["modhub-get", "modhub-publish", "modhub-verify"])
+def test_a_client_runs_where_nothing_else_is_installed(run, program):
+    assert run(["modhub_client"], HELP, program, others=()).startswith(f"usage: {program} ")
+
+
+def test_publishing_client_is_one_file_of_a_release(tmp_path):
+    program = RELEASE["build_program"](ROOT / "clients", tmp_path / "work", tmp_path)
+    command = [sys.executable, "-I", "-S", str(program)]
+    schema = subprocess.run([*command, "schema"], capture_output=True, text=True, check=True)
+    assert '"guid"' in schema.stdout
+    assert subprocess.run([*command, "key"], capture_output=True, check=False, env={}).returncode == 2
