@@ -4,6 +4,7 @@ import pytest
 
 from modhub_testing import TEST_ACCOUNTS
 from modhub_testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
+from tests.owning import vote
 
 DETAILS = "/api/modhub/details"
 FEATURES = f"{TEST_ACCOUNTS} modhub_downloads modhub_tags modhub_profiles"
@@ -27,7 +28,7 @@ def test_all_features_answer_beside_the_core(start):
     owner.put_json(mod_address(mod, "superseded"), {"by": newer["guid"]})
     owner.put_json(mod_address(mod, "links"), {"license": "MIT"})
     owner.put_json(mod_address(mod, "tags"), {"tags": ["map", "library"]})
-    site.as_account(OWNER + 1).put_json(mod_address(mod, "vote"), {"value": 1})
+    vote(site, mod, OWNER + 1)
     answer = details(site, newer["id"], mod["id"], mod["id"])
     first, second = answer["details"]
     assert (first["id"], answer["missing"]) == (newer["id"], [])

@@ -25,6 +25,7 @@ from modhub_testing.mods import (
     restore_mod,
     upload_asset,
 )
+from tests.owning import delete_mod, edit_mod
 
 pytestmark = pytest.mark.slow
 
@@ -137,7 +138,7 @@ def test_an_edit_without_changes_fires_no_event(site, listener):
     mod = published_mod(site, title="Same")
     hide_mod(site, mod)
     acts = {
-        "the same title": lambda: site.as_account(OWNER).put_json(mod_address(mod), {"title": "Same"}),
+        "the same title": lambda: edit_mod(site, mod, title="Same"),
         "another reason": lambda: hide_mod(site, mod, "another"),
         "a draft is made": lambda: new_mod(site),
         "a stranger": lambda: site.as_account(8).put_json(mod_address(mod), {"title": "Mine"}, status=401),
@@ -146,7 +147,7 @@ def test_an_edit_without_changes_fires_no_event(site, listener):
 
 
 def delete_by_owner(site, mod):
-    site.as_account(OWNER).delete(mod_address(mod), status=204)
+    delete_mod(site, mod)
 
 
 def delete_by_operator(site, mod):

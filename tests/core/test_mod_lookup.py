@@ -9,6 +9,7 @@ from modhub.catalogue.models import Mod, Vote
 from modhub.db import now
 from modhub.plugins.services import IMods, ModSummary
 from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, published_mod
+from tests.owning import vote
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
@@ -61,21 +62,12 @@ def test_the_mods_of_an_account_come_with_what_depends_on_them(site):
     ]
 
 
-def test_votes_are_summed_up_since_a_moment(site):
+def test_who_changes_a_vote_casts_it_again(site):
     # C-FRONT-7
-    liked, both, old = (published_mod(site) for _ in range(3))
-    votes = [(liked, 8, 1), (liked, 9, 1), (both, 8, -1), (both, 9, 1), (both, 10, -1), (old, 8, 1), (old, 9, 1)]
-    for mod, account, value in votes:
-        site.as_account(account).put_json(mod_address(mod, "vote"), {"value": value})
-    site.as_account(9).put_json(mod_address(liked, "vote"), {"value": 0})
-    moment = now() - timedelta(days=7)
+    mod, moment = published_mod(site), now() - timedelta(days=7)
+    vote(site, mod, 8)
     with site.databases.write_session.begin() as session:
-        casting = VOTE_TABLE.update().where(VOTE_TABLE.c.mod_id == old["id"])
-        session.execute(casting.values(cast_at=moment - timedelta(seconds=1)))
-    mods = site.find_service(IMods)
+        session.execute(VOTE_TABLE.update().values(cast_at=moment - timedelta(seconds=1)))
+    vote(site, mod, 8, -1)
     with site.databases.readonly_session() as session:
-        assert mods.get_votes_since(session, moment) == {liked["id"]: 1, both["id"]: -1}
-    # Who changes a vote casts it again.
-    site.as_account(8).put_json(mod_address(old, "vote"), {"value": -1})
-    with site.databases.readonly_session() as session:
-        assert mods.get_votes_since(session, moment)[old["id"]] == -1
+        assert site.find_service(IMods).get_votes_since(session, moment) == {mod["id"]: -1}

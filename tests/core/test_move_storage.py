@@ -6,7 +6,8 @@ import modhub
 from modhub.blobs import BlobStore, maintenance, moving
 from modhub.blobs.local import LocalStore
 from modhub_testing import stored_files
-from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
+from modhub_testing.mods import published_mod, upload_asset
+from tests.owning import delete_mod
 
 pytestmark = pytest.mark.slow
 
@@ -81,7 +82,7 @@ def test_what_is_uploaded_and_deleted_meanwhile_is_right(site, tmp_path):
         seen.append(key)
         if len(seen) == 1:
             upload_asset(site, first, "code", b"two", version="2")
-            site.as_account(OWNER).delete(mod_address(second), status=204)
+            delete_mod(site, second)
             maintenance.sweep(site.databases, source, 0)
         return open_blob(key, size, sha256)
 

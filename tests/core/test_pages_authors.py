@@ -8,13 +8,13 @@ from modhub.plugins.services import IModCards
 from modhub_testing.mods import (
     OWNER,
     hide_mod,
-    mod_address,
     new_mod,
     notes_of_mod,
     published_mod,
     restore_mod,
     upload_asset,
 )
+from tests.owning import vote, write_note
 
 pytestmark = pytest.mark.slow
 
@@ -56,7 +56,7 @@ def test_an_author_has_the_votes_of_all_their_mods(site):
     first, second, hidden = (published_mod(site, title=title) for title in ("One", "Two", "Hidden"))
     assert site.get(HERE).html.select(".author-top .totals") == []
     for voter, mod, value in ((8, first, 1), (9, first, 1), (8, second, -1), (9, second, 1), (8, hidden, -1)):
-        site.as_account(voter).put_json(mod_address(mod, "vote"), {"value": value})
+        vote(site, mod, voter, value)
     hide_mod(site, hidden)
     assert site.get(HERE).html.select_one(".author-top .totals").text.split() == ["4", "votes"]
 
@@ -91,7 +91,7 @@ def test_a_list_says_each_version_once_and_the_newest_first(site):
     assert len(site.get("/Modhub/feed.json?sort=top").json["items"]) == 2
     # What its author rewrites stays behind what is newer.
     note = notes_of_mod(site, mod)[1]
-    site.as_account(OWNER).put_json(mod_address(mod, "changelog", note["id"]), {"text": "<p>Two</p>"})
+    write_note(site, mod, note["id"], "<p>Two</p>")
     again = site.get("/Modhub/feed.json").json["items"]
     assert [item["id"] for item in again] == [item["id"] for item in items]
 

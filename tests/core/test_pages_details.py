@@ -2,12 +2,11 @@
 
 import pytest
 
-from modhub.admin.program import Admin
-from modhub.catalogue.commands import add_game
 from modhub.catalogue.pages.cards import CuratedGames
 from modhub.catalogue.pages.typed_details import split_games
 from modhub_testing.mods import OWNER, new_mod, published_mod
 from modhub_testing.pages import form_at, make_mod_by_form, new_visitor, workshop_form
+from tests.owning import curate_game, own_mods, save_details
 
 pytestmark = pytest.mark.slow
 
@@ -15,19 +14,8 @@ ELSEWHERE = "https://elsewhere.example/Modhub/1"
 """Another site has other mods by the same numbers."""
 
 
-def edit(site, mod, status=303, **fields):
-    """Submit the details of a mod."""
-    author, here = new_visitor(site, OWNER), f"/Modhub/mine/{mod['id']}"
-    form = workshop_form(author, here)
-    for name, value in fields.items():
-        form[name] = value
-    return form.submit(status=status)
-
-
 def own(site, mod):
-    (mine,) = (
-        entry for entry in site.as_account(OWNER).get("/api/modhub/mine").json["mods"] if entry["id"] == mod["id"]
-    )
+    (mine,) = (entry for entry in own_mods(site) if entry["id"] == mod["id"])
     return mine
 
 
@@ -41,13 +29,13 @@ def test_mods_are_named_by_title_address_or_guid(site):
     mod = new_mod(site, title="Ghost Racer")
     own_host = site.registry.settings["modhub.base_url"]
     lines = [" overlay KIT ", f"{own_host}/Modhub/{bars['id']}?q=1", timer["guid"], f"/Modhub/mine/{draft['id']}"]
-    edit(site, mod, requires="\n".join(lines), conflictsWith="my DRAFT 2")
+    save_details(site, mod, requires="\n".join(lines), conflictsWith="my DRAFT 2")
     assert own(site, mod)["requires"] == [kit["guid"], bars["guid"], timer["guid"], draft["guid"]]
     assert own(site, mod)["conflictsWith"] == [another["guid"]]
     page = new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}")
     assert page.html.find(id="requires").text.strip().split("\n")[0] == f"Overlay Kit – {kit['guid']}"
     before = own(site, mod)
-    edit(site, mod)
+    save_details(site, mod)
     assert own(site, mod) == before
 
 
@@ -58,21 +46,21 @@ def test_what_is_unknown_or_ambiguous_is_said_beside_the_field(site):
     mod, hidden = new_mod(site, title="Mine"), new_mod(site, owner=8, title="A secret draft")
     errors = {}
     for entry in ("Twice", "A secret draft", "Never heard of", f"/Modhub/{hidden['id']}", "/Modhub/999999", ELSEWHERE):
-        page = edit(site, mod, 400, requires=entry).html
+        page = save_details(site, mod, 400, requires=entry).html
         errors[entry] = page.find(id="requires-error").text.replace(entry, "…")
         assert page.find(id="requires").text.strip() == entry
     assert errors.pop("Twice").startswith("Several mods")
     assert len(set(errors.values())) == 1
     # A stranger's draft is like any GUID.
-    edit(site, mod, requires=hidden["guid"])
+    save_details(site, mod, requires=hidden["guid"])
     assert "secret" not in new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}").text
 
 
 def test_a_curated_game_is_known_by_the_name_that_pages_show(site):
     # C-PAGE-16: the list beside the field shows that name
-    add_game(Admin(site.config), "moss and iron", "Moss, Stone & Iron", None)
-    add_game(Admin(site.config), "Iron", "Portal", None)
-    add_game(Admin(site.config), "Portal", "Portal (2007)", None)
+    curate_game(site, "moss and iron", "Moss, Stone & Iron")
+    curate_game(site, "Iron", "Portal")
+    curate_game(site, "Portal", "Portal (2007)")
     page = make_mod_by_form(new_visitor(site, OWNER), games="MOSS, Stone & Iron\nPortal")
     mod = {"id": int(page.request.path.rpartition("/")[2])}
     assert own(site, mod)["games"] == ["moss and iron", "Portal"]
@@ -111,5 +99,5 @@ def test_a_preview_shows_what_visitors_will_see_and_saves_nothing(site):
 def test_a_name_with_a_comma_that_the_mod_has_stays(site):
     # C-PAGE-16
     mod = new_mod(site, games=["Me, Myself"])
-    edit(site, mod, title="Another")
+    save_details(site, mod, title="Another")
     assert own(site, mod)["games"] == ["Me, Myself"]

@@ -4,6 +4,7 @@ from modhub.base.body_rules import BodyRules
 from modhub.content import limits
 from modhub_testing.mods import OWNER, new_mod, published_mod
 from modhub_testing.pages import form_at, new_visitor, workshop_form
+from tests.owning import own_mods
 
 NEW = "/Modhub/mine/new"
 WORDS = "<p>An hour's work & more</p>\n\nsecond"
@@ -14,7 +15,7 @@ def ours(site):
 
 
 def words(site, number):
-    (mod,) = (mod for mod in site.as_account(OWNER).get("/api/modhub/mine").json["mods"] if mod["id"] == number)
+    (mod,) = (mod for mod in own_mods(site) if mod["id"] == number)
     return str(mod["description"])
 
 

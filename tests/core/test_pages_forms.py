@@ -6,6 +6,7 @@ import pytest
 
 from modhub_testing.mods import OWNER, new_mod, published_mod
 from modhub_testing.pages import form_at, new_visitor
+from tests.owning import own_mods
 
 NEW = "/Modhub/mine/new"
 
@@ -15,7 +16,7 @@ def token_of(author):
 
 
 def titles(site):
-    return [mod["title"] for mod in site.as_account(OWNER).get("/api/modhub/mine").json["mods"]]
+    return [mod["title"] for mod in own_mods(site)]
 
 
 def test_a_form_without_its_token_does_nothing(site, author):
@@ -58,7 +59,7 @@ def test_streamed_forms_are_guarded_alike(site, author):
     author.post(address, {"csrf_token": token}, upload_files=file, headers=evil, status=403)
     author.post(address, {"csrf_token": token}, status=400)
     author.post(address, b"x", content_type="text/plain", status=400)
-    assert site.as_account(OWNER).get("/api/modhub/mine").json["mods"][0]["assets"] == []
+    assert own_mods(site)[0]["assets"] == []
     author.post(address, {"csrf_token": token}, upload_files=file, status=303)
 
 

@@ -14,6 +14,13 @@ ABSENT = "01234567-89ab-cdef-0123-456789abcdef"
 OTHER_ABSENT = "11234567-89ab-cdef-0123-456789abcdef"
 
 
+def chain_of(site, length):
+    """The ids of mods each of which requires the next."""
+    guids = [str(uuid.uuid4()) for _ in range(length)]
+    needed = [*([guid] for guid in guids[1:]), []]
+    return insert_mods(site, [{"guid": guid, "requires": each} for guid, each in zip(guids, needed, strict=True)])
+
+
 def test_the_button_says_what_else_a_mod_takes(site):
     kit = published_mod(site, title="Kit")
     upload_asset(site, kit, "code", b"x" * 3000, version="2")
@@ -38,9 +45,7 @@ def test_the_button_says_what_else_a_mod_takes(site):
 
 def test_a_long_chain_is_listed_in_part(site):
     # T-D20
-    guids = [str(uuid.uuid4()) for _ in range(130)]
-    pairs = zip(guids, [*guids[1:], None], strict=True)
-    ids = insert_mods(site, [{"guid": guid, "requires": [needed] if needed else []} for guid, needed in pairs])
+    ids = chain_of(site, 130)
     for at, hidden in ((29, 0), (0, 29)):
         page = site.get(f"/Modhub/{ids[at]}")
         rows = page.html.select(".chain li")
@@ -93,9 +98,7 @@ def test_the_page_fits_what_the_mod_takes(site):
     kit = published_mod(site, title="Kit")
     race = published_mod(site, title="Race", requires=[kit["guid"]])
     lacks = published_mod(site, title="Lacks", requires=[kit["guid"], ABSENT])
-    guids = [str(uuid.uuid4()) for _ in range(220)]
-    pairs = zip(guids, [*guids[1:], None], strict=True)
-    long = insert_mods(site, [{"guid": guid, "requires": [needed] if needed else []} for guid, needed in pairs])[0]
+    long = chain_of(site, 220)[0]
 
     def by_hand(address):
         page = site.get(f"{address}/install").html

@@ -106,7 +106,6 @@ def test_a_folder_overrides_those_before_it_and_a_region_its_language(tmp_path):
     [
         (59, "just now", "gerade eben"),
         (60, "1 minute ago", "vor 1 Minute"),
-        (2 * 3600 - 1, "1 hour ago", "vor 1 Stunde"),
         (86399, "23 hours ago", "vor 23 Stunden"),
         (29 * 86400, "29 days ago", "vor 29 Tagen"),
         (364 * 86400, "12 months ago", "vor 12 Monaten"),

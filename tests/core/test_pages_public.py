@@ -5,12 +5,11 @@ from datetime import timedelta
 
 import pytest
 
-from modhub.admin.program import Admin
-from modhub.catalogue.commands import add_game
 from modhub.catalogue.pages.reader import PageReader
 from modhub.ui.template_helpers import PageHelpers
 from modhub_testing.mods import OWNER, new_mod, publish_test_mod, published_mod, upload_asset
 from modhub_testing.pages import messages_on
+from tests.owning import curate_game, vote
 
 pytestmark = pytest.mark.slow
 
@@ -82,9 +81,9 @@ def test_a_card_says_what_one_wants_to_know(site):
     assert all(icon["aria-hidden"] == "true" for icon in card.select("svg"))
     # A share of few votes would say more than they do.
     for account in range(20, 29):
-        site.as_account(account).put_json(f"/api/modhub/{mod['id']}/vote", {"value": 1})
+        vote(site, mod, account)
     assert facts(site) == ["updated just now"]
-    site.as_account(29).put_json(f"/api/modhub/{mod['id']}/vote", {"value": -1})
+    vote(site, mod, 29, -1)
     assert facts(site) == ["90% liked it (10 votes)", "updated just now"]
     page = site.get(mod["url"]).html
     assert page.select_one(".facts-list div:last-child dd").text.split() == ["90%", "liked", "it", "(10", "votes)"]
@@ -111,7 +110,7 @@ def test_ages_advance(site, monkeypatch):
 def test_a_tile_has_the_icon_of_the_game_or_the_initials(site, tmp_path):
     icon = tmp_path / "portal.svg"
     icon.write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
-    add_game(Admin(site.config), "Portal", None, icon)
+    curate_game(site, "Portal", icon=icon)
     published_mod(site, title="— «lone» wolf", games=["Unknown", "portal"])
     published_mod(site, title="¡¡ únder the sea", games=["Unknown"])
     published_mod(site, title="— !")
@@ -122,7 +121,7 @@ def test_a_tile_has_the_icon_of_the_game_or_the_initials(site, tmp_path):
 
 def test_the_form_keeps_what_is_chosen(site):
     for number in range(3):
-        add_game(Admin(site.config), f"Game {number}", None, None)
+        curate_game(site, f"Game {number}")
     page = site.get("/Modhub?q=x&size=50&game=game+1")
     form = page.html.select_one(".finder")
     assert form.find(id="game").find("option", selected=True)["value"] == "Game 1"

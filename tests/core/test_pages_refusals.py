@@ -3,13 +3,12 @@
 import pytest
 
 from modhub.base.errors import ApiError, invalid
-from modhub_testing.mods import OWNER, new_mod
-from modhub_testing.pages import workshop_form
+from modhub_testing.mods import OWNER, mod_address, new_mod
+from tests.owning import save_details
 
 pytestmark = pytest.mark.slow
 
 GERMAN = {"Accept-Language": "de"}
-"""Modules whose refusals are for programs: bodies of JSON, headers of files, keys. The storage machine is one, too."""
 
 
 def test_a_refusal_tells_programs_and_people_the_same():
@@ -23,26 +22,16 @@ def test_a_refusal_tells_programs_and_people_the_same():
     assert ApiError(400, "a", "100% as it is").message == "100% as it is"
 
 
-def save(author, address, **fields):
-    form = workshop_form(author, address)
-    for name, value in fields.items():
-        form[name] = value
-    return form.submit(headers=GERMAN, expect_errors=True)
-
-
-def test_the_workshop_refuses_in_german_by_its_own_labels_and_all_at_once(site, author):
+def test_the_workshop_refuses_in_german_by_its_own_labels_and_all_at_once(site):
     mod = new_mod(site)
-    page = save(author, f"/Modhub/mine/{mod['id']}", title=" ", requires="x", conflictsWith=mod["guid"])
-    assert page.status_int == 400
+    page = save_details(site, mod, 400, GERMAN, title=" ", requires="x", conflictsWith=mod["guid"])
     assert page.html.find(id="title-error").text == "Das Feld „Titel“ darf nicht leer sein."
     assert page.html.find(id="requires-error").text.startswith("Auf dieser Website gibt es keine Mod „x“.")
     assert "eigene GUID" in page.html.find(id="conflictsWith-error").text
     assert [link["href"] for link in page.html.select("#errors a")] == ["#title", "#requires", "#conflictsWith"]
     both = "01234567-89ab-cdef-0123-456789abcdef"
-    page = save(author, f"/Modhub/mine/{mod['id']}", requires=both, conflictsWith=both)
+    page = save_details(site, mod, 400, GERMAN, requires=both, conflictsWith=both)
     assert f"{both} steht sowohl in „Benötigt" in page.html.find(id="conflictsWith-error").text
     # To programs, as ever.
-    answer = site.as_account(OWNER).put_json(
-        f"/api/modhub/{mod['id']}", {"requires": ["x"]}, headers=GERMAN, status=400
-    )
+    answer = site.as_account(OWNER).put_json(mod_address(mod), {"requires": ["x"]}, headers=GERMAN, status=400)
     assert answer.json["message"] == ("In requires, item 1 is not a GUID such as 01234567-89ab-cdef-0123-456789abcdef.")

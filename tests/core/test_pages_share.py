@@ -6,11 +6,10 @@ import re
 import pytest
 from PIL import Image
 
-from modhub.admin.program import Admin
-from modhub.catalogue.commands import add_game
 from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.pages import new_visitor
 from tests.core.test_pictures import work_off
+from tests.owning import curate_game
 
 BASE = "https://mods.example.org"
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -72,7 +71,7 @@ def test_without_a_picture_it_is_the_icon_of_the_game_then_the_mark(start, tmp_p
     Image.new("RGB", (64, 64)).save(icon)
     site = start("modhub_testing.accounts", modhub__base_url=BASE, modhub__site_mark=str(mark))
     with_game, without = published_mod(site, games=["Portal"]), published_mod(site, owner=8)
-    add_game(Admin(site.config), "Portal", None, icon)
+    curate_game(site, "Portal", icon=icon)
     icon_url = BASE + site.get("/api/modhub/games").json["games"][0]["iconUrl"]
     [mark_url] = set(re.findall(r'(/static/modhub-site-mark-[^"]+)"', site.get("/Modhub/doc").text))
     for path, image in (

@@ -5,12 +5,10 @@ from itertools import pairwise
 
 import pytest
 
-from modhub.admin.program import Admin
-from modhub.catalogue.commands import add_game
 from modhub.content.outline import Outline
 from modhub_testing.mods import OWNER, notes_of_mod, published_mod
-from modhub_testing.mods import mod_address as api
 from modhub_testing.pages import new_visitor
+from tests.owning import curate_game, write_note
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +27,7 @@ def test_an_empty_list_says_what_was_looked_for(site):
 
 def test_an_empty_list_suggests_games_and_invites_authors(site):
     for name in ("Starfall Rally", "Lantern Depths"):
-        add_game(Admin(site.config), name, None, None)
+        curate_game(site, name)
     for query, suggested in (
         ("game=starfall", ["Starfall Rally"]),
         ("q=the+depths+of", ["Lantern Depths"]),
@@ -69,7 +67,7 @@ def test_no_heading_skips_a_level(levels, below, shown):
 def test_headings_of_owners_stand_below_ours_without_gaps(site):
     mod = published_mod(site, description="<h3>A</h3><h4>B</h4><h2>C</h2><h4>D</h4>")
     note = notes_of_mod(site, mod)[0]["id"]
-    site.as_account(OWNER).put_json(api(mod, "changelog", note), {"text": "<h4>E</h4>"})
+    write_note(site, mod, note, "<h4>E</h4>")
     for page in (site.get(mod["url"]), new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}?part=changelog")):
         levels = [int(heading.name[1]) for heading in page.html.main.find_all(re.compile("^h[1-6]$"))]
         assert levels[0] == 1

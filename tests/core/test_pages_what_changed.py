@@ -18,6 +18,7 @@ from modhub_testing.mods import (
     upload_asset,
 )
 from modhub_testing.pages import form_at, messages_on, new_visitor, send_file_by_form, workshop_form
+from tests.owning import delete_mod, write_note
 
 PLAIN = "- fixed a\n- it's\n\nThanks & bye"
 MARKDOWN = "## Fixed\n\n- a **b**\n- c"
@@ -118,7 +119,7 @@ def test_an_entry_takes_every_format_and_shows_what_was_typed(site, author):
     assert shown.html.select_one(f"#note-{note['id']} #text-shown li strong").text == "b"
     assert entry_form(author, mod, note)["text"].value.strip() == PLAIN
     # A text by the API is HTML again, and its own source.
-    site.as_account(OWNER).put_json(mod_address(mod, "changelog", note["id"]), {"text": "<p>By the API</p>"})
+    write_note(site, mod, note["id"], "<p>By the API</p>")
     assert entry_form(author, mod, note)["text"].value.strip() == "<p>By the API</p>"
     assert site.count_rows(NoteSource) == 0
 
@@ -128,7 +129,7 @@ def test_sources_go_with_their_mod(site, author):
     mod = published_mod(site)
     release(author, mod, "2", PLAIN)
     assert site.count_rows(NoteSource) == 1
-    site.as_account(OWNER).delete(mod_address(mod), status=204)
+    delete_mod(site, mod)
     assert site.count_rows(NoteSource) == 0
 
 

@@ -2,8 +2,8 @@
 
 import io
 import re
-import threading
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from PIL import Image
@@ -31,6 +31,8 @@ from modhub_testing.mods import (
     upload_asset,
 )
 from modhub_testing.pages import new_visitor
+from tests.owning import delete_mod
+from tests.races import at_once
 
 pytestmark = pytest.mark.slow
 
@@ -53,8 +55,8 @@ def worker_of(site, decoder=None):
     return PictureMaker(site.databases, site.find_service(BlobStore), decoder)
 
 
-def work_off(site):
-    worker, count = worker_of(site), 0
+def work_off(site, decoder=None):
+    worker, count = worker_of(site, decoder), 0
     while worker.make_next():
         count += 1
     return count
@@ -125,7 +127,7 @@ def test_pictures_answer_as_their_image_does(site):
         site.get(address, status=404)
     restore_mod(site, mod)
     site.get(drafts[0], status=200)
-    site.as_account(OWNER).delete(mod_address(mod), status=204)
+    delete_mod(site, mod)
     for address in drafts:
         site.get(address, status=404)
     assert site.count_rows(PictureFile) == site.count_rows(PictureSet) == site.count_rows(PictureTask) == 0
@@ -187,19 +189,8 @@ def test_a_task_belongs_to_one_worker(site):
     mod = published_mod(site)
     for _ in range(5):
         add_image(site, mod)
-    others = []
     decoders = [FakeDecoder() for _ in range(3)]
-
-    def work(decoder):
-        own = worker_of(site, decoder)
-        while own.make_next():
-            others.append(True)
-
-    threads = [threading.Thread(target=work, args=(decoder,)) for decoder in decoders]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once([partial(work_off, site, decoder) for decoder in decoders])
     assert sum(decoder.calls for decoder in decoders) == 5
     assert (site.count_rows(PictureSet), site.count_rows(PictureTask)) == (5, 0)
 

@@ -96,29 +96,21 @@ def profile_of():
     return bytes(content)
 
 
-def see_through(mode):
+def see_through():
     """Red on the left, and nothing to see on the right."""
     image = Image.new("RGBA", (400, 200), (*RED, 255))
     image.paste((*BLUE, 0), (200, 0, 400, 200))
-    return image.convert(mode)
+    return image
 
 
 @pytest.mark.parametrize(
-    ("image", "kind", "more"),
-    [
-        (halves((400, 200)), "PNG", {}),
-        (halves((400, 200)), "PNG", {"transparency": BLUE}),
-        (halves((400, 200)).quantize(2), "PNG", {"transparency": b"see"}),
-        (see_through("RGBA"), "PNG", {}),
-    ],
-    ids=["rgb", "rgb-trns", "palette-trns", "rgba"],
+    ("image", "more"),
+    [(halves((400, 200)), {}), (halves((400, 200)), {"transparency": BLUE}), (see_through(), {})],
+    ids=["rgb", "rgb-trns", "rgba"],
 )
-def test_a_profile_changes_colours_and_keeps_what_is_transparent(image, kind, more):
+def test_a_profile_changes_colours_and_keeps_what_is_transparent(image, more):
     is_transparent = image.mode == "RGBA" or bool(more)
-    if more.get("transparency") == b"see":
-        index = image.getpixel((300, 100))
-        more = {"transparency": bytes(0 if number == index else 255 for number in range(2))}
-    _, files = decoder.answer(io.BytesIO(encoded(image, kind, icc_profile=profile_of(), **more)))
+    _, files = decoder.answer(io.BytesIO(encoded(image, icc_profile=profile_of(), **more)))
     shown = Image.open(io.BytesIO(files[0]))
     assert is_like(shown, (0.2, 0.5), BLUE)
     if is_transparent:
@@ -295,14 +287,6 @@ def test_every_format_is_decoded_by_a_program_that_can_open_nothing(kind):
     more = {} if kind in {"GIF", "BMP"} else {"exif": exif}
     made = Decoder().decode(io.BytesIO(encoded(halves((400, 200)), kind, **more)), print)
     assert (made.width, made.height) == ((200, 400) if more else (400, 200))
-
-
-@pytest.mark.process
-def test_what_no_browser_shows_is_told_by_a_program_that_can_open_nothing():
-    # T-A10b
-    with pytest.raises(DecodingFailed) as caught:
-        Decoder().decode(io.BytesIO(b"P6 1 1 255 xxx"), print)
-    assert caught.value.problem == "not_an_image"
 
 
 LIMITED = f"""

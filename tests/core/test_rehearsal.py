@@ -14,6 +14,7 @@ from modhub.catalogue.owning.archives import DIRECTORY_SECONDS, END_BYTES, find_
 from modhub.content import limits
 from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.pages import new_visitor, workshop_form
+from tests.owning import edit_mod
 
 pytestmark = pytest.mark.slow
 
@@ -75,7 +76,7 @@ def test_drafts_and_published_mods_may_alternate(site):
     draft = new_mod(site, title="2", requires=[lowest["guid"]])
     middle = published_mod(site, title="3", requires=[draft["guid"]])
     mod = new_mod(site, title="4", requires=[middle["guid"]])
-    site.as_account(OWNER).put_json(mod_address(lowest), {"requires": [mod["guid"]]}, status=200)
+    edit_mod(site, lowest, requires=[mod["guid"]])
     report = rehearse(site, mod)
     assert [entry["title"] for entry in report["install"]] == ["1", "2", "3", "4"]
     assert (report["missing"], report["unpublished"]) == ([], [draft["guid"]])

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from sqlalchemy import select
@@ -29,6 +30,7 @@ from modhub_testing.mods import (
     published_mod,
     upload_asset,
 )
+from tests.owning import delete_mod, edit_mod, own_mods
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
 
@@ -39,21 +41,17 @@ def decide(site, method, *values):
         return getattr(site.find_service(IModeration), method)(session, *values)
 
 
+def of_part(method, site, mod, part, key="", *kept):
+    with site.databases.write_session.begin() as session:
+        return getattr(site.find_service(IModeration).parts[part], method)(session, mod["id"], str(key), *kept)
+
+
+restore, discard = partial(of_part, "restore"), partial(of_part, "discard")
+
+
 def remove(site, mod, part, key=""):
     """What moderation keeps: as JSON, as it stores it."""
-    with site.databases.write_session.begin() as session:
-        kept = site.find_service(IModeration).parts[part].remove(session, mod["id"], str(key))
-    return None if kept is None else json.loads(json.dumps(kept))
-
-
-def restore(site, mod, part, key, kept):
-    with site.databases.write_session.begin() as session:
-        return site.find_service(IModeration).parts[part].restore(session, mod["id"], str(key), kept)
-
-
-def discard(site, mod, part, key, kept):
-    with site.databases.write_session.begin() as session:
-        site.find_service(IModeration).parts[part].discard(session, mod["id"], str(key), kept)
+    return json.loads(json.dumps(of_part("remove", site, mod, part, key)))
 
 
 def sweep_evidence(site):
@@ -100,24 +98,16 @@ def undamaged(site):
         assert list(maintenance.blob_damage(session, site.find_service(BlobStore))) == []
 
 
-def test_what_is_removed_and_put_back_is_recorded(site, mod):
-    # C-AUD-1
-    keys = {
-        "image": mod["assets"][1]["url"].rpartition("/")[2],
-        "changelog": notes_of_mod(site, mod)[0]["title"],
-        "description": "",
-    }
-    for part, key in keys.items():
-        assert restore(site, mod, part, key, remove(site, mod, part, key))
-    names = ("image", "changelog entry", "description")
-    expected = {f"{name} {done} by a moderator" for name in names for done in ("removed", "restored")}
+def assert_recorded(site, part):
+    """That it was removed and put back."""
+    expected = {f"{part} {done} by a moderator" for done in ("removed", "restored")}
     assert expected <= {entry.action for entry in rows(site, AuditEntry)}
 
 
 @pytest.mark.postgres
 def test_an_image_goes_at_once_and_comes_back_under_its_address(site, mod):
-    # C-CAS-5, T-G6
-    image, before = mod["assets"][1], shown(site, mod)
+    # C-CAS-5, C-AUD-1, T-G6
+    image = mod["assets"][1]
     asset_id = int(image["url"].rpartition("/")[2])
     captions = {"captions": [{"assetId": asset_id, "caption": "Coins"}]}
     site.as_account(OWNER).put_json(mod_address(mod, "captions"), captions, status=200)
@@ -128,7 +118,7 @@ def test_an_image_goes_at_once_and_comes_back_under_its_address(site, mod):
     assert serial(site) > first_serial
     site.get(image["url"], status=404)
     assert image not in site.get(mod_address(mod)).json["assets"]
-    assert image not in site.as_account(OWNER).get("/api/modhub/mine").json["mods"][0]["assets"]
+    assert image not in own_mods(site)[0]["assets"]
     # The file is no trash: no sweep takes it, and its row says what it is.
     assert live_blobs(site) == blobs
     maintenance.sweep(site.databases, site.find_service(BlobStore), 0)
@@ -141,6 +131,7 @@ def test_an_image_goes_at_once_and_comes_back_under_its_address(site, mod):
     assert site.get(image["url"]).body == body
     assert rows(site, KeptFile) == []
     assert not restore(site, mod, "image", asset_id, kept)
+    assert_recorded(site, "image")
 
 
 @pytest.mark.postgres
@@ -166,6 +157,7 @@ def test_a_removed_entry_keeps_its_version_and_comes_back_under_its_id(site, mod
     assert rows(site, ReservedVersion) == []
     assert not restore(site, mod, "changelog", "1", kept)
     assert remove(site, mod, "changelog", "3") is None
+    assert_recorded(site, "changelog entry")
     # The version is the entry's again: with it, it is freed (C-NOTE-4).
     owner.delete(mod_address(mod, "changelog", note["id"]), status=204)
     upload_asset(site, mod, "code", b"again", version="1")
@@ -180,9 +172,10 @@ def test_a_description_comes_back_unless_there_is_a_new_one(site, mod):
     assert restore(site, mod, "description", "", kept)
     assert shown(site, mod) == before
     kept = remove(site, mod, "description")
-    site.as_account(OWNER).put_json(mod_address(mod), {"description": "<p>Calm</p>"}, status=200)
+    edit_mod(site, mod, description="<p>Calm</p>")
     assert not restore(site, mod, "description", "", kept)
     assert site.get(mod_address(mod)).json["description"] == "<p>Calm</p>"
+    assert_recorded(site, "description")
 
 
 def test_what_is_kept_aside_ends_with_its_mod_and_when_it_is_discarded(site, mod):
@@ -193,7 +186,7 @@ def test_what_is_kept_aside_ends_with_its_mod_and_when_it_is_discarded(site, mod
     discard(site, mod, "image", images[0], kept[0])
     assert not restore(site, mod, "image", images[0], kept[0])
     assert len(rows(site, KeptFile)) == 1
-    site.as_account(OWNER).delete(mod_address(mod), status=204)
+    delete_mod(site, mod)
     assert (rows(site, KeptFile), rows(site, ReservedVersion), live_blobs(site)) == ([], [], 0)
     maintenance.sweep(site.databases, site.find_service(BlobStore), 0)
     assert list(stored_files(site)) == []
@@ -211,7 +204,7 @@ def test_evidence_of_a_deleted_mod_is_kept_for_its_time(site, mod, tmp_path, run
         for number in (mod["id"], 987654)
     )
     assert gone.body == absent.body
-    assert [own["id"] for own in site.as_account(OWNER).get("/api/modhub/mine").json["mods"]] == [draft["id"]]
+    assert [own["id"] for own in own_mods(site)] == [draft["id"]]
     assert (live_blobs(site), sweep_evidence(site)) == (blobs, 0) == (3, 0)
     with site.databases.readonly_session() as session:
         lookup = site.find_service(IMods)

@@ -27,6 +27,7 @@ from modhub_testing.mods import (
     restore_mod,
     upload_asset,
 )
+from tests.owning import edit_mod, write_note
 
 pytestmark = pytest.mark.slow
 
@@ -129,7 +130,7 @@ def test_a_change_during_the_read_is_not_hidden_by_it(sites, monkeypatch):
         page = real(self, *args)
         if not written:
             written.append(True)
-            sites[1].as_account(OWNER).put_json(mod_address(mod), {"title": "after"})
+            edit_mod(sites[1], mod, title="after")
         return page
 
     monkeypatch.setattr(CatalogueReader, "find", read_then_write)
@@ -142,7 +143,7 @@ def test_drafts_and_what_depends_on_more_than_the_copies_are_never_cached(site):
     note = notes_of_mod(site, mod)[0]["id"]
     for url in ("/api/modhub?sort=top", mod_address(mod, "changelog"), mod_address(mod, "vote"), mod_address(draft)):
         assert statements(site, url) == statements(site, url) >= 1
-    site.as_account(OWNER).put_json(mod_address(mod, "changelog", note), {"text": "corrected"})
+    write_note(site, mod, note, "corrected")
     assert "corrected" in ask(site, mod_address(mod, "changelog")).text
     upload_asset(site, draft, "code", version="1")
     publish_test_mod(site, draft)

@@ -214,17 +214,21 @@ def test_the_limit_of_open_files_is_raised_and_bounds_the_connections(monkeypatc
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
+        ({"listen": "{taken}"}, "it cannot listen at the address in [server:main]: Address already in use"),
         ({"unix_socket": "/nonexistent/modhub.sock"}, "[server:main]: No such file or directory"),
-        ({"nonsense": "1"}, "[server:main] is wrong: the key nonsense is unknown"),
+        ({"thread": "4"}, "[server:main] is wrong: the key thread is unknown; the nearest is threads"),
         ({"threads": "x"}, "[server:main] is wrong: threads must be a whole number, not 'x'"),
         ({"cleanup_interval": "0"}, "[server:main] is wrong: cleanup_interval must be above zero"),
         ({"listen": "127.0.0.1:65536"}, "[server:main] is wrong: "),
     ],
 )
 def test_what_the_operator_must_mend_ends_the_start_with_one_line(settings, words):
-    """Beside those of test_start_sentences.py."""
-    with pytest.raises(StartRefused) as end:
-        server.serve(hello, **settings)
+    # C-SET-2
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        replaced = {name: value.replace("{taken}", address) for name, value in settings.items()}
+        with pytest.raises(StartRefused) as end:
+            server.serve(hello, **replaced)
     assert words in str(end.value)
     assert "\n" not in str(end.value)
 

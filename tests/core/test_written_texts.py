@@ -11,6 +11,7 @@ from modhub.content import limits
 from modhub.content.markup import clean
 from modhub_testing.mods import OWNER, mod_address, new_mod, upload_asset
 from modhub_testing.pages import form_at, make_mod_by_form, new_visitor, workshop_form
+from tests.owning import delete_mod, edit_mod, own_mods, save_details, write_note
 
 MARKDOWN = "# Laps\n\nCounts **laps**.\n\n- one\n- two\n\n| a | b |\n|---|--:|\n| 1 | 2 |"
 LINK = '<a href="https://e.org" rel="nofollow noopener ugc">'
@@ -72,9 +73,8 @@ def source_of(site, mod):
 
 def test_a_source_is_kept_for_the_next_edit(site):
     # C-PAGE-16
-    author = new_visitor(site, OWNER)
-    page = make_mod_by_form(author, title="A", description=MARKDOWN, format="markdown")
-    here, mod = page.request.path, {"id": int(page.request.path.rpartition("/")[2])}
+    page = make_mod_by_form(new_visitor(site, OWNER), title="A", description=MARKDOWN, format="markdown")
+    mod = {"id": int(page.request.path.rpartition("/")[2])}
     assert source_of(site, mod) == (MARKDOWN, "markdown")
     # Of another description it is not shown: the API changes that without its source.
     with site.databases.write_session.begin() as session:
@@ -83,17 +83,15 @@ def test_a_source_is_kept_for_the_next_edit(site):
     assert source_of(site, mod)[0].startswith("<h2>Laps</h2>")
     with site.databases.write_session.begin() as session:
         session.get_one(DescriptionSource, mod["id"]).sha256 = kept
-    (stored,) = site.as_account(OWNER).get("/api/modhub/mine").json["mods"]
+    (stored,) = own_mods(site)
     assert "<strong>laps</strong>" in stored["description"]
     assert "<td>2</td>" in stored["description"]
-    form = workshop_form(author, here)
-    form["description"], form["format"] = "One\n\nTwo", ""
-    form.submit(status=303)
+    save_details(site, mod, description="One\n\nTwo", format="")
     assert source_of(site, mod) == ("One\n\nTwo", "")
     # The other fields by the API: the source stays. The description by the API: it is HTML again.
-    site.as_account(OWNER).put_json(mod_address(mod), {"title": "B", "description": "<p>One</p><p>Two</p>"})
+    edit_mod(site, mod, title="B", description="<p>One</p><p>Two</p>")
     assert source_of(site, mod) == ("One\n\nTwo", "")
-    site.as_account(OWNER).put_json(mod_address(mod), {"description": "<p>By the API</p>"})
+    edit_mod(site, mod, description="<p>By the API</p>")
     assert source_of(site, mod) == ("<p>By the API</p>", "")
     assert site.count_rows(DescriptionSource) == 0
 
@@ -104,13 +102,12 @@ def test_html_without_a_tag_stays_as_it_is_when_another_field_is_saved(site, sto
     mod = new_mod(site, description=stored)
     upload_asset(site, mod, "code", version="1")
     (note,) = site.as_account(OWNER).get(mod_address(mod, "notes")).json["notes"]
-    site.as_account(OWNER).put_json(mod_address(mod, "changelog", note["id"]), {"text": stored})
-    author, here = new_visitor(site, OWNER), f"/Modhub/mine/{mod['id']}"
-    for address in (here, f"{here}/changelog/{note['id']}"):
-        form = workshop_form(author, address)
-        form["title"] = "Another title"
-        form.submit(status=303)
-    (described,) = site.as_account(OWNER).get("/api/modhub/mine").json["mods"]
+    write_note(site, mod, note["id"], stored)
+    save_details(site, mod, title="Another title")
+    form = workshop_form(new_visitor(site, OWNER), f"/Modhub/mine/{mod['id']}/changelog/{note['id']}")
+    form["title"] = "Another title"
+    form.submit(status=303)
+    (described,) = own_mods(site)
     (told,) = site.as_account(OWNER).get(mod_address(mod, "notes")).json["notes"]
     assert (described["title"], described["description"]) == ("Another title", stored)
     assert (told["title"], told["text"]) == ("Another title", stored)
@@ -119,17 +116,14 @@ def test_html_without_a_tag_stays_as_it_is_when_another_field_is_saved(site, sto
 def test_what_was_typed_survives_an_error_with_its_format(site):
     # C-PAGE-16
     mod = new_mod(site)
-    here = f"/Modhub/mine/{mod['id']}"
-    author = new_visitor(site, OWNER)
-    form = workshop_form(author, here)
-    form["title"], form["description"], form["format"] = "", MARKDOWN, "markdown"
-    again = form_at(form.submit(status=400), here)
+    page = save_details(site, mod, 400, title="", description=MARKDOWN, format="markdown")
+    again = form_at(page, f"/Modhub/mine/{mod['id']}")
     assert (again["description"].value.strip(), again["format"].value) == (MARKDOWN, "markdown")
     # Markdown may be longer than what is made of it.
     again["title"], again["description"] = "Now", "Hi\n\n" + "[a]: https://e.org/a\n" * 600
     assert again.submit(status=303).follow().html.select_one(".note.good")["data-cut"] == "description"
     assert site.count_rows(DescriptionSource) == 1
-    site.as_account(OWNER).delete(mod_address(mod), status=204)
+    delete_mod(site, mod)
     assert site.count_rows(DescriptionSource) == 0
 
 

@@ -29,7 +29,6 @@ class State:
     title: str
     version: str
     code: str
-    images: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -83,11 +82,6 @@ class Author:
         after = replace(self.state, version=version, code=digest(content), notes=(version, *self.state.notes))
         return Change("POST", f"/api/modhub/{self.mod}/code?version={version}", content, after)
 
-    def image(self):
-        content = self.random.randbytes(20_000)
-        after = replace(self.state, images=(*self.state.images, digest(content)))
-        return Change("POST", f"/api/modhub/{self.mod}/images", content, after)
-
     def edit(self):
         title = f"{self.name} {self.number()}"
         return Change("PUT", f"/api/modhub/{self.mod}", {"title": title}, replace(self.state, title=title), ())
@@ -121,34 +115,29 @@ class Author:
         read = caller.ask("GET", f"/api/modhub/{self.mod}")
         if read.status == 404:
             return None
-        files = {"code": [], "image": []}
-        for asset in read.json["assets"]:
-            answer = caller.ask("GET", asset["url"])
-            assert (answer.status, len(answer.body)) == (200, asset["bytes"])
-            assert answer.headers["ETag"] == f'"{digest(answer.body)}"'
-            files[asset["kind"]].append(digest(answer.body))
-        assert digest(caller.ask("GET", f"/api/modhub/{self.mod}/download").body) == files["code"][0]
+        (asset,) = read.json["assets"]
+        answer = caller.ask("GET", asset["url"])
+        assert (answer.status, len(answer.body)) == (200, asset["bytes"])
+        code = digest(answer.body)
+        assert answer.headers["ETag"] == f'"{code}"'
+        assert digest(caller.ask("GET", f"/api/modhub/{self.mod}/download").body) == code
         notes = caller.need(200, "GET", f"/api/modhub/{self.mod}/changelog")["notes"]
-        code, images = files["code"][0], tuple(files["image"])
-        titles = tuple(note["title"] for note in notes)
-        return State(read.json["title"], read.json["version"], code, images, titles)
+        return State(read.json["title"], read.json["version"], code, tuple(note["title"] for note in notes))
 
 
 def check_store(service, author):
     """``verify`` is clean, ``sweep`` leaves the files that rows name, and rows name what the mod has."""
-    verified = service.admin("verify")
-    assert verified.returncode == 0, verified
-    swept = service.admin("sweep", "--older-than", "0")
-    assert swept.returncode == 0, swept
+    for words in (("verify",), ("sweep", "--older-than", "0")):
+        done = service.admin(*words)
+        assert done.returncode == 0, done
     assert service.stored() == service.named()
-    assert len(service.stored()) == 1 + len(author.state.images)
+    assert len(service.stored()) == 1
     assert author.seen() == author.state
 
 
 MOD_POINTS = [
     *[("code", point, False) for point in ("staged", "rename-before", "rename-after", "commit-before")],
     *[("code", point, True) for point in ("commit-after", "answer")],
-    ("image", "rename-after", False),
     *[("delete", "commit-before", False), ("delete", "commit-after", True)],
     *[("edit", "commit-before", False), ("edit", "commit-after", True)],
 ]
