@@ -12,6 +12,7 @@ from modhub.db.changes import ChangeReader
 from modhub_testing import TEST_ACCOUNTS
 from modhub_testing.mods import hide_mod, insert_mods, new_mod, publish_test_mod, published_mod, upload_asset
 from modhub_testing.pages import new_visitor
+from tests.core.test_pictures_decoding import encoded
 from tests.owning import curate_game, delete_mod, vote
 
 PICTURE = b"\x89PNG\r\n\x1a\n a picture"
@@ -25,12 +26,6 @@ def row(page, name):
 
 def rows(page):
     return [heading["id"].removeprefix("row-") for heading in page.html.select("main .row h2")]
-
-
-def large_picture():
-    file = io.BytesIO()
-    Image.new("RGB", (1600, 900), "teal").save(file, "PNG")
-    return file.getvalue()
 
 
 @pytest.fixture
@@ -152,7 +147,8 @@ def test_the_front_shows_what_is_so_now(site, mods):
         return next(card for card in page.html.select(".card") if card.h3.a.text == title)
 
     curate_game(site, "Portal")
-    upload_asset(site, mods[6], "images", large_picture(), content_type="image/png")
+    picture = encoded(Image.new("RGB", (1600, 900), "teal"))
+    upload_asset(site, mods[6], "images", picture, content_type="image/png")
     page = site.get("/Modhub")
     assert page.html.select_one(".game-tiles img")["src"] == card(page, "Mod 6").img["src"]
     assert card(page, "Mod 6").img["src"].startswith("/Modhub/file/")

@@ -9,6 +9,7 @@ from PIL import Image
 from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.pages import new_visitor
 from tests.core.test_pictures import work_off
+from tests.core.test_pictures_decoding import encoded
 from tests.owning import curate_game
 
 BASE = "https://mods.example.org"
@@ -29,10 +30,9 @@ def tags_of(page):
     return dict(named)
 
 
-def add_picture(site, mod, width=1600):
-    file = io.BytesIO()
-    Image.new("RGB", (width, 900), "teal").save(file, "PNG")
-    image = upload_asset(site, mod, "images", file.getvalue(), content_type="image/png")["assets"][-1]
+def add_picture(site, mod):
+    picture = encoded(Image.new("RGB", (1600, 900), "teal"))
+    image = upload_asset(site, mod, "images", picture, content_type="image/png")["assets"][-1]
     captions = {"captions": [{"assetId": int(image["url"].rpartition("/")[2]), "caption": "A teal wall"}]}
     site.as_account(OWNER).put_json(mod_address(mod, "captions"), captions, status=200)
     work_off(site)

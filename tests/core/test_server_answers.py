@@ -53,6 +53,13 @@ def errors(caplog):
     return [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
+def warnings(caplog):
+    return [record.getMessage() for record in caplog.records if record.levelno > logging.INFO]
+
+
+FULL = "ALARM: a response cannot be written to the temporary folder (No space left on device)"
+
+
 def test_an_error_of_the_server_in_the_loop_ends_that_connection_alone(caplog):
     class Broken:
         def find(self, method, path):
@@ -139,9 +146,7 @@ def test_a_full_temporary_folder_cuts_no_answer_and_keeps_no_processor_busy(serv
             assert client.answer().body == b"x" * 3_000_000
             wait_until_checked(service)
             assert not waiting.total_outbufs_len
-    assert [record.getMessage() for record in caplog.records if record.levelno > logging.INFO] == [
-        "ALARM: a response cannot be written to the temporary folder (No space left on device)"
-    ]
+    assert warnings(caplog) == [FULL]
 
 
 def test_a_temporary_file_that_takes_no_more_ends_the_connection(service, monkeypatch, caplog):
@@ -155,9 +160,7 @@ def test_a_temporary_file_that_takes_no_more_ends_the_connection(service, monkey
         with pytest.raises(ValueError, match="invalid literal"):  # no last chunk: nobody takes it for the whole
             client.answer()
         assert client.ended()
-    assert [record.getMessage() for record in caplog.records if record.levelno > logging.INFO] == [
-        "ALARM: a response cannot be written to the temporary folder (No space left on device)"
-    ]
+    assert warnings(caplog) == [FULL]
 
 
 def test_no_server_header_and_unix_sockets(tmp_path):
