@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import delete, update
 from sqlalchemy.exc import OperationalError
 
 from modhub.catalogue.models import Mod, Vote
@@ -12,9 +13,6 @@ from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, published
 from tests.owning import vote
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
-
-MOD_TABLE = Mod.__table__
-VOTE_TABLE = Vote.__table__
 
 
 def summary(mod, *, published, owner=OWNER, hidden=False):
@@ -43,7 +41,7 @@ def test_a_locked_mod_cannot_be_deleted_meanwhile(site):
         assert mods.lock(session, mod["id"]) is True
         assert [mods.lock(session, number) for number in (999, -1, 10**40)] == [False] * 3
         with pytest.raises(OperationalError):
-            other.execute(MOD_TABLE.delete().where(MOD_TABLE.c.id == mod["id"]))
+            other.execute(delete(Mod).where(Mod.id == mod["id"]))
     site.get(mod_address(mod), status=200)
 
 
@@ -67,7 +65,7 @@ def test_who_changes_a_vote_casts_it_again(site):
     mod, moment = published_mod(site), now() - timedelta(days=7)
     vote(site, mod, 8)
     with site.databases.write_session.begin() as session:
-        session.execute(VOTE_TABLE.update().values(cast_at=moment - timedelta(seconds=1)))
+        session.execute(update(Vote).values(cast_at=moment - timedelta(seconds=1)))
     vote(site, mod, 8, -1)
     with site.databases.readonly_session() as session:
         assert site.find_service(IMods).get_votes_since(session, moment) == {mod["id"]: -1}

@@ -23,16 +23,12 @@ def typed(page, name):
     return str(page.html.find(id=name).text).removeprefix("\n")
 
 
-def sign_out(author):
-    author.reset()
-
-
 def test_a_session_that_ends_during_an_edit_loses_nothing(site, author):
     mod = new_mod(site, title="Mine")
     address = f"/Modhub/mine/{mod['id']}"
     form = workshop_form(author, address)
     form["description"] = WORDS
-    sign_out(author)
+    author.reset()
     page = form.submit(headers=ours(site), status=403)
     assert "signed out" in page.html.find(id="errors").text
     assert page.html.find(id="errors").a["href"].startswith("/Modhub/account/login?next=")
@@ -41,7 +37,7 @@ def test_a_session_that_ends_during_an_edit_loses_nothing(site, author):
     assert page.headers["Cache-Control"] == "no-store"
     assert words(site, mod["id"]) == ""
     # Signing in gives a new token, so that the form is shown once more, and then works.
-    sign_out(author)
+    author.reset()
     author.set_cookie("account", str(OWNER))
     page = form_at(page, address).submit(headers=ours(site), status=400)
     assert typed(page, "description").replace("\r\n", "\n") == WORDS

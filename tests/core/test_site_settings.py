@@ -1,18 +1,18 @@
 """The operator's name, mark, colour and texts."""
 
 import re
-import struct
-import zlib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from modhub.base.settings import StartRefused
 from modhub.ui import accent
 from modhub_testing import TEST_ACCOUNTS
 from modhub_testing.mods import published_mod
 from modhub_testing.pages import new_visitor
+from tests.core.test_pictures_decoding import encoded
 
 pytestmark = pytest.mark.slow
 
@@ -28,18 +28,6 @@ Ada Example, <script>alert(1)</script> [write](mailto:ada@example.org), [terms](
 |---|---|
 | 1 | 2 |
 """
-
-
-def chunk(kind, content):
-    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
-
-
-PNG = (
-    b"\x89PNG\r\n\x1a\n"
-    + chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0))
-    + chunk(b"IDAT", zlib.compress(b"\x00\x00"))
-    + chunk(b"IEND", b"")
-)
 
 
 def write(folder, name, content):
@@ -137,7 +125,9 @@ def test_the_app_is_introduced(start, tmp_path):
     assert '<meta name="description" content="Our own words">' in introduced.get("/Modhub/App").text
 
 
-@pytest.mark.parametrize(("name", "content"), [("m.png", PNG), ("m.svg", b'<?xml version="1.0"?><svg/>')])
+@pytest.mark.parametrize(
+    ("name", "content"), [("m.png", encoded(Image.new("L", (1, 1)))), ("m.svg", b'<?xml version="1.0"?><svg/>')]
+)
 def test_the_mark_is_served_as_a_static_file(start, tmp_path, name, content):
     site = start("", modhub__site_mark=write(tmp_path, name, content))
     [address] = set(re.findall(r'(/static/modhub-site-mark-[^"]+)"', site.get("/Modhub").text))

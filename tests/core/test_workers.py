@@ -45,11 +45,6 @@ def lease_of(databases, holder):
     return HeldLease(databases, "deeds", holder, LEASE_SECONDS)
 
 
-def games(site):
-    with site.databases.readonly_session() as session:
-        return list(session.scalars(select(Game.name)))
-
-
 def add_game(databases, name):
     with databases.write_session.begin() as session:
         session.add(Game(name=name, folded=name))
@@ -249,7 +244,8 @@ def test_what_a_woken_process_writes_is_rolled_back(site):
 
     assert not Workers().run_round(site.registry, worker(run, 60, alone=True))
     add_game(site.databases, "later, in no round")
-    assert games(site) == ["before", "later, in no round"]
+    with site.databases.readonly_session() as session:
+        assert session.scalars(select(Game.name)).all() == ["before", "later, in no round"]
 
 
 @pytest.mark.postgres
