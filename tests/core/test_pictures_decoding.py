@@ -105,11 +105,16 @@ def see_through():
 
 @pytest.mark.parametrize(
     ("image", "more"),
-    [(halves((400, 200)), {}), (halves((400, 200)), {"transparency": BLUE}), (see_through(), {})],
-    ids=["rgb", "rgb-trns", "rgba"],
+    [
+        (halves((400, 200)), {}),
+        (halves((400, 200)), {"transparency": BLUE}),
+        (see_through(), {}),
+        (see_through().quantize(), {}),
+    ],
+    ids=["rgb", "rgb-trns", "rgba", "palette-trns"],
 )
 def test_a_profile_changes_colours_and_keeps_what_is_transparent(image, more):
-    is_transparent = image.mode == "RGBA" or bool(more)
+    is_transparent = image.mode != "RGB" or bool(more)
     _, files = decoder.answer(io.BytesIO(encoded(image, icc_profile=profile_of(), **more)))
     shown = Image.open(io.BytesIO(files[0]))
     assert is_like(shown, (0.2, 0.5), BLUE)

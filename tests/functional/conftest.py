@@ -128,15 +128,7 @@ def pytest_runtest_makereport(item, call):
         values = getattr(item, "funcargs", {}).values()
         made = [each for value in values for each in (value.made if isinstance(value, Services) else [value])]
         for installation in {id(each): each for each in made if isinstance(each, Installation)}.values():
-            name = f"pserve in {installation.folder.name}"
-            report.longrepr.addsection(name, _extract(installation.log()))
-            if installation.crashed():
-                report.longrepr.addsection(f"{name} crashed", "\n".join(installation.crashed()))
+            notable = [line for line in installation.log().splitlines() if " INFO modhub." not in line]
+            told = [*installation.crashed(), *notable[-60:]]
+            report.longrepr.addsection(f"pserve in {installation.folder.name}", "\n".join(told))
     return report
-
-
-def _extract(log):
-    """The last warnings and tracebacks, and the last requests."""
-    lines = log.splitlines()
-    notable = [line for line in lines[:-10] if " INFO modhub." not in line]
-    return "\n".join([*notable[-60:], *lines[-10:]])

@@ -3,7 +3,6 @@
 import os
 import threading
 import time
-from collections import Counter
 from contextlib import contextmanager
 from functools import partial
 
@@ -147,7 +146,6 @@ class Writers:
 
     def __init__(self, callers):
         self.acknowledged = {}
-        self.statuses = Counter()
         self.failures = []
         self._ended = threading.Event()
         self._threads = [threading.Thread(target=self._run, args=(caller,)) for caller in callers]
@@ -165,7 +163,6 @@ class Writers:
 
     def _call(self, call):
         answer = call()
-        self.statuses[answer.status] += 1
         if answer.status not in {200, 201, 503}:
             self.failures.append(answer)
         return answer.json if answer.status in {200, 201} else None
@@ -190,8 +187,8 @@ class Writers:
 
 
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("synchronous", [True, False])
-def test_failovers_under_load(pair, serve, capsys, *, synchronous):
+@pytest.mark.parametrize("synchronous", [True, False] if FAILOVERS > 2 else [True])
+def test_failovers_under_load(pair, serve, *, synchronous):
     """Kill and promote: nothing is a 500, and with a synchronous standby nothing acknowledged is lost."""
     # C-SYNC-4, C-SYNC-6, C-RUN-28
     service = serve()
@@ -211,9 +208,6 @@ def test_failovers_under_load(pair, serve, capsys, *, synchronous):
             pair.fail_over()
             pair.rejoin()
         time.sleep(0.5)
-    with capsys.disabled():
-        figures = f"{synchronous=}, {len(writers.acknowledged)} published, {dict(writers.statuses)}"
-        print(f"\n{FAILOVERS} failovers, {figures}")  # noqa: T201 - what the long run is for
     # A mod that was lost is none of the caller's.
     assert {answer.status for answer in writers.failures} <= (set() if synchronous else {401})
     assert len(writers.acknowledged) >= 10 * FAILOVERS

@@ -8,7 +8,8 @@ import pytest
 from modhub_testing.disks import fill_disk, small_disk
 from modhub_testing.service import PASSWORD
 
-pytestmark = pytest.mark.long
+# No database is on that disk.
+pytestmark = [pytest.mark.long, pytest.mark.parametrize("kind", ["sqlite"], scope="module", indirect=True)]
 
 MB = 1024 * 1024
 

@@ -82,10 +82,6 @@ class Author:
         after = replace(self.state, version=version, code=digest(content), notes=(version, *self.state.notes))
         return Change("POST", f"/api/modhub/{self.mod}/code?version={version}", content, after)
 
-    def edit(self):
-        title = f"{self.name} {self.number()}"
-        return Change("PUT", f"/api/modhub/{self.mod}", {"title": title}, replace(self.state, title=title), ())
-
     def delete(self):
         return Change("DELETE", f"/api/modhub/{self.mod}", None, None, ())
 
@@ -139,7 +135,6 @@ MOD_POINTS = [
     *[("code", point, False) for point in ("staged", "rename-before", "rename-after", "commit-before")],
     *[("code", point, True) for point in ("commit-after", "answer")],
     *[("delete", "commit-before", False), ("delete", "commit-after", True)],
-    *[("edit", "commit-before", False), ("edit", "commit-after", True)],
 ]
 
 

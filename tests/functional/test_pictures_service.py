@@ -9,7 +9,7 @@ from PIL import Image
 
 from modhub_testing.caller import Caller
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.parametrize("kind", ["postgresql"], scope="module", indirect=True)]
 
 PHOTOGRAPHS = 4
 PATIENCE = 180.0

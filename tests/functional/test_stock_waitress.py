@@ -5,7 +5,7 @@ import pytest
 from modhub_testing.form_browser import Browser
 from modhub_testing.service import PASSWORD
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.parametrize("kind", ["sqlite"], scope="module", indirect=True)]
 
 CODE = b"PK\x03\x04" + bytes(range(256)) * 4096  # above what waitress keeps in memory
 

@@ -34,16 +34,8 @@ def named_by_tests(source):
     if not CLAUSE.search(source):
         return set()
     lines = source.splitlines()
-    classes = [ast.parse(source)]
-    # Tests are in modules and classes: the statements of functions need no look.
-    for node in classes:
-        classes += [inner for inner in node.body if isinstance(inner, ast.ClassDef)]
-    tests = (
-        node
-        for outer in classes
-        for node in outer.body
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
-    )
+    functions = (node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef))
+    tests = [node for node in functions if node.name.startswith("test_")]
     spans = ((min(part.lineno for part in (node, *node.decorator_list)), node.end_lineno) for node in tests)
     return {clause for first, last in spans for clause in CLAUSE.findall("\n".join(lines[first - 1 : last]))}
 

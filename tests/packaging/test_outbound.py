@@ -5,32 +5,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 CLIENTS = {
-    *(
-        "http.client",
-        "urllib.request",
-        "smtplib",
-        "ftplib",
-        "imaplib",
-        "poplib",
-        "telnetlib",
-        "xmlrpc.client",
-        "asyncio",
-    ),
-    *(
-        "requests",
-        "httpx",
-        "aiohttp",
-        "urllib3",
-        "boto3",
-        "obstore",
-        "botocore",
-        "s3fs",
-        "pycurl",
-        "websockets",
-        "paramiko",
-        "dns",
-    ),
-}
+    "http.client", "urllib.request", "smtplib", "ftplib", "imaplib", "poplib", "telnetlib", "xmlrpc.client", "asyncio",
+    "requests", "httpx", "aiohttp", "urllib3", "boto3", "obstore", "botocore", "s3fs", "pycurl", "websockets",
+    "paramiko", "dns",
+}  # fmt: skip
 KNOWN = {
     "modhub_auth/signin/openid.py": {"http.client"},
     "modhub_auth/mail/transports.py": {"smtplib"},

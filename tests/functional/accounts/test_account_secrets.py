@@ -8,12 +8,12 @@ import re
 import runpy
 import secrets
 import time
-from contextlib import closing
 from pathlib import Path
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pyotp
 import pytest
+from sqlalchemy import NullPool, create_engine, inspect
 
 from modhub_testing.form_browser import Browser
 from modhub_testing.service import SERVICE_SECRET
@@ -218,13 +218,10 @@ class Journey:
 
 def dump(service):
     """Every row of every table, as text."""
-    tables = "SELECT name FROM sqlite_master WHERE type = 'table'"
-    if not service.url.startswith("sqlite"):
-        tables = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'"
-    with closing(service.connect()) as connection:
-        names = [name for (name,) in connection.execute(tables).fetchall()]
+    with create_engine(service.url, poolclass=NullPool).connect() as connection:
+        names = inspect(connection).get_table_names()
         assert {"auth_login", "auth_letter", "auth_link", "core_blob"} <= set(names)
-        rows = [f"{name} {row!r}" for name in names for row in connection.execute(f'SELECT * FROM "{name}"').fetchall()]
+        rows = [f"{name} {row!r}" for name in names for row in connection.exec_driver_sql(f'SELECT * FROM "{name}"')]
     return "\n".join(rows).encode()
 
 

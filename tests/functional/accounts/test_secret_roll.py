@@ -2,6 +2,7 @@
 
 import re
 import time
+from functools import partial
 
 import pyotp
 import pytest
@@ -9,8 +10,9 @@ import pytest
 from modhub_testing.caller import Caller
 from modhub_testing.form_browser import Browser
 from modhub_testing.service import PASSWORD, SERVICE_SECRET
+from tests.races import at_once
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.parametrize("kind", ["postgresql"], scope="module", indirect=True)]
 
 HOME = "/Modhub/account"
 NEW = "the new secret of the tests, of more than 32 characters"
@@ -111,6 +113,15 @@ class Person:
         assert self.browser.post(f"{HOME}/register", fields, token).status == 303
 
 
+def journey(service, name, here, there):
+    person = Person(service, name, here, there)
+    person.use_tokens()
+    person.use_pages()
+    person.use_email()
+    person.use_authenticator()
+    person.use_common_password()
+
+
 def test_at_each_step_of_the_documented_change_the_processes_understand_each_other(service):
     # C-TOK-4
     running = [start(service, OLD_ONLY), start(service, OLD_ONLY)]
@@ -119,14 +130,9 @@ def test_at_each_step_of_the_documented_change_the_processes_understand_each_oth
         changed = number % 2
         running[changed].stop()
         running[changed] = start(service, step[changed])
-        for here, there in ((0, 1), (1, 0)):
-            callers = Caller([running[here].port]), Caller([running[there].port])
-            person = Person(service, f"step{number}from{here}", *callers)
-            person.use_tokens()
-            person.use_pages()
-            person.use_email()
-            person.use_authenticator()
-            person.use_common_password()
+        one, other = (Caller([process.port]) for process in running)
+        ways = {f"step{number}": (one, other), f"step{number}back": (other, one)}
+        at_once([partial(journey, service, name, *callers) for name, callers in ways.items()])
         for process in running:
             assert early.ask("GET", "/api/auth/me", port=process.port).status == 200
     assert " is dead" not in service.log()
