@@ -19,6 +19,12 @@ def write_note(site, mod, note_id, text):
     site.as_account(OWNER).put_json(mod_address(mod, "changelog", note_id), {"text": text}, status=200)
 
 
+def write_caption(site, mod, image, caption):
+    """``image`` is its document among the assets."""
+    entry = {"assetId": int(image["url"].rpartition("/")[2]), "caption": caption}
+    site.as_account(OWNER).put_json(mod_address(mod, "captions"), {"captions": [entry]}, status=200)
+
+
 def delete_mod(site, mod):
     site.as_account(OWNER).delete(mod_address(mod), status=204)
 

@@ -4,7 +4,7 @@ import pytest
 
 from modhub_testing import TEST_ACCOUNTS
 from modhub_testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
-from tests.owning import vote
+from tests.owning import vote, write_caption
 
 DETAILS = "/api/modhub/details"
 FEATURES = f"{TEST_ACCOUNTS} modhub_downloads modhub_tags modhub_profiles"
@@ -22,9 +22,7 @@ def test_all_features_answer_beside_the_core(start):
     upload_asset(site, mod, "images", b"\x89PNG\r\n\x1a\n", content_type="image/png", name="a.png")
     image = site.get(mod_address(mod, "captions")).json["captions"][0]
     owner = site.as_account(OWNER)
-    owner.put_json(
-        mod_address(mod, "captions"), {"captions": [{"assetId": image["assetId"], "caption": "Calm"}]}, status=200
-    )
+    write_caption(site, mod, image, "Calm")
     owner.put_json(mod_address(mod, "superseded"), {"by": newer["guid"]})
     owner.put_json(mod_address(mod, "links"), {"license": "MIT"})
     owner.put_json(mod_address(mod, "tags"), {"tags": ["map", "library"]})

@@ -6,11 +6,11 @@ import re
 import pytest
 from PIL import Image
 
-from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, published_mod, upload_asset
+from modhub_testing.mods import OWNER, hide_mod, new_mod, published_mod, upload_asset
 from modhub_testing.pages import new_visitor
 from tests.core.test_pictures import work_off
 from tests.core.test_pictures_decoding import encoded
-from tests.owning import curate_game
+from tests.owning import curate_game, write_caption
 
 BASE = "https://mods.example.org"
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -33,8 +33,7 @@ def tags_of(page):
 def add_picture(site, mod):
     picture = encoded(Image.new("RGB", (1600, 900), "teal"))
     image = upload_asset(site, mod, "images", picture, content_type="image/png")["assets"][-1]
-    captions = {"captions": [{"assetId": int(image["url"].rpartition("/")[2]), "caption": "A teal wall"}]}
-    site.as_account(OWNER).put_json(mod_address(mod, "captions"), captions, status=200)
+    write_caption(site, mod, image, "A teal wall")
     work_off(site)
 
 

@@ -30,7 +30,7 @@ from modhub_testing.mods import (
     published_mod,
     upload_asset,
 )
-from tests.owning import delete_mod, edit_mod, own_mods
+from tests.owning import delete_mod, edit_mod, own_mods, write_caption
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
 
@@ -109,8 +109,7 @@ def test_an_image_goes_at_once_and_comes_back_under_its_address(site, mod):
     # C-CAS-5, C-AUD-1, T-G6
     image = mod["assets"][1]
     asset_id = int(image["url"].rpartition("/")[2])
-    captions = {"captions": [{"assetId": asset_id, "caption": "Coins"}]}
-    site.as_account(OWNER).put_json(mod_address(mod, "captions"), captions, status=200)
+    write_caption(site, mod, image, "Coins")
     before, body, blobs = shown(site, mod), site.get(image["url"]).body, live_blobs(site)
     first_serial = serial(site)
     kept = remove(site, mod, "image", asset_id)
