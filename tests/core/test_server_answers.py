@@ -12,6 +12,7 @@ from waitress.channel import HTTPChannel
 from modhub.base.body_rules import BodyRules
 from modhub.server.channel import Channel
 from modhub_testing.running_server import RawClient, raw_request, running, wait_until_checked
+from tests.races import at_once
 
 
 def app(environ, start_response):
@@ -81,20 +82,13 @@ def test_an_error_of_the_server_in_the_loop_ends_that_connection_alone(caplog):
 def test_a_wake_up_is_never_lost():
     """The loop sleeps for a minute unless it is woken: one lost wake-up and a client times out."""
     with running(app, threads=4, cleanup_interval=60, asyncore_loop_timeout=60, drain_seconds=1) as service:
-        done = []
 
         def many():
             with RawClient(service, timeout=15) as client:
                 for _ in range(300):
                     client.ask(raw_request())
-                done.append(True)
 
-        threads = [threading.Thread(target=many) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert len(done) == 4
+        at_once([many] * 4)
 
 
 def test_when_the_system_has_no_descriptor_left_the_server_waits_and_goes_on(service, caplog, monkeypatch):

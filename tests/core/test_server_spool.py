@@ -4,11 +4,13 @@ import random
 import tempfile
 import threading
 import time
+from functools import partial
 
 import pytest
 
 from modhub_testing.running_server import RawClient, running, wait_until_checked
 from tests.bodies import END, MB, BodyApp, chunk, post, resident, seen, sized
+from tests.races import at_once
 
 KB = 1024
 
@@ -157,14 +159,11 @@ def test_the_sum_is_exact_whatever_many_clients_do_at_once():
                     except OSError:
                         pass
 
-        threads = [threading.Thread(target=client, args=(seed,)) for seed in range(8)]
-        threads.append(threading.Thread(target=watch))
-        for thread in threads:
-            thread.start()
-        for thread in threads[:-1]:
-            thread.join()
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        at_once([partial(client, seed) for seed in range(8)])
         stop.set()
-        threads[-1].join()
+        watcher.join()
         until(service, 0)
         # Eight bodies may each be small beyond the bound, or have grown beyond it by one read.
         assert most // 2 < highest[0] <= most + 8 * 256 * KB

@@ -1,12 +1,12 @@
 """Large uploads over real sockets: their limit, memory, files left on disk, and the end of a process."""
 
 import os
-import threading
 import time
+from functools import partial
 
 import pytest
 
-from modhub_testing.caller import patiently
+from tests.races import patiently_at_once
 
 pytestmark = [pytest.mark.long, pytest.mark.parametrize("kind", ["sqlite"], scope="module", indirect=True)]
 
@@ -57,18 +57,9 @@ def test_64_mb_are_taken_and_one_byte_more_is_not(service, own, chunked):
 def test_sixteen_uploads_of_64_mb_at_once_are_all_taken_in_bounded_memory(service, own):
     mods = [own.new_mod(f"Heavy {number}")["id"] for number in range(16)]
     body = bytes(LIMIT)
-    answers = []
-
-    def send(mod_id):
-        answers.append(patiently(lambda: own.send_file(mod_id, "code", body, version="1")).status)
-
-    threads = [threading.Thread(target=send, args=(mod_id,)) for mod_id in mods]
-    for thread in threads:
-        thread.start()
-    assert service.caller().ask("GET", "/api/modhub").status == 200
-    for thread in threads:
-        thread.join()
-    assert answers == [201] * 16
+    sends = [partial(own.send_file, mod_id, "code", body, version="1") for mod_id in mods]
+    answers = patiently_at_once([*sends, partial(service.caller().ask, "GET", "/api/modhub")])
+    assert [answer.status for answer in answers] == [201] * 16 + [200]
     assert max(process.memory() for process in service.processes) < MEMORY_CEILING
     for mod_id in mods:
         own.need(204, "DELETE", f"/api/modhub/{mod_id}")
