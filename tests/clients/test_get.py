@@ -42,16 +42,6 @@ def test_an_update_fetches_what_has_changed_alone(fake, run, folder):
     assert sum("/Modhub/file/" in call for call, _ in fake.asked) == 2
 
 
-def test_an_update_keeps_what_has_gone_from_the_service(fake, run, folder):
-    base, gone, other = fake.add(1), fake.add(2, requires=[1]), fake.add(3)
-    run(0, "install", gone.guid, other.guid)
-    del fake.mods[gone.guid]
-    other.content = b"newer"
-    report = run(ExitCode.NOT_AVAILABLE, "update")
-    assert [mod["guid"] for mod in report["missing"]] == [gone.guid]
-    assert files(folder) == expected(base, gone, other)
-
-
 def test_damaged_files_are_installed_again(fake, run, folder):
     mod = fake.add(1)
     run(0, "install", mod.guid)

@@ -54,9 +54,12 @@ def test_the_whole_life_of_a_folder(site, run, folder):
     changed = run(ExitCode.DIFFERENT, "check")["changed"]
     assert [(mod["guid"], mod["version"], mod["bytes"]) for mod in changed] == [(base["guid"], "2", 5)]
     assert [mod["guid"] for mod in run(0, "update")["updated"]] == [base["guid"]]
-    assert files(folder) == {f"{base['guid']}/mod.zip": b"newer", f"{top['guid']}/mod.zip": b"top"}
+    updated = {f"{base['guid']}/mod.zip": b"newer", f"{top['guid']}/mod.zip": b"top"}
+    assert files(folder) == updated
+    upload_asset(site, base, "code", name="mod.zip", version="3", content=b"newest")
     hide_mod(site, top)
     assert run(ExitCode.DIFFERENT, "check")["gone"] == [top["guid"]]
     assert [mod["guid"] for mod in run(ExitCode.NOT_AVAILABLE, "update")["missing"]] == [top["guid"]]
+    assert files(folder) == updated, "nothing is changed while something is missing"
     run(0, "remove", top["guid"])
     assert files(folder) == {}

@@ -3,6 +3,7 @@
 import re
 import ssl
 from base64 import b64encode
+from contextlib import ExitStack, closing
 
 import pytest
 
@@ -45,9 +46,8 @@ def _no_proxy_of_this_machine(monkeypatch):
 
 @pytest.fixture
 def proxy(fake):
-    proxy = ProxyOf(fake.port)
-    yield proxy
-    proxy.close()
+    with closing(ProxyOf(fake.port)) as proxy:
+        yield proxy
 
 
 def call(tool, url):
@@ -82,42 +82,39 @@ def test_a_proxy_is_used(fake, proxy, tool, name, monkeypatch):
     assert b"Proxy-Authorization" not in head
 
 
+@pytest.fixture
+def tunnel(fake, tmp_path, monkeypatch):
+    """`tunnel(host)`: a proxy with a service behind it whose certificate is that of ``host``."""
+    with ExitStack() as opened:
+
+        def begin(host):
+            issued = issue_certificate(tmp_path, host)
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(issued.certificate, issued.key)
+            monkeypatch.setenv("SSL_CERT_FILE", str(issued.authority))
+            secured = opened.enter_context(closing(Relay(fake.port, context)))
+            return opened.enter_context(closing(ProxyOf(int(secured.endpoint.rpartition(":")[2]))))
+
+        yield begin
+
+
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_proxy_gets_its_credentials_and_the_service_does_not(fake, scheme, tmp_path, monkeypatch):
-    issued = issue_certificate(tmp_path, HOST)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(issued.certificate, issued.key)
-    secured = Relay(fake.port, context)
-    tunnel = ProxyOf(int(secured.endpoint.rpartition(":")[2]) if scheme == "https" else fake.port)
-    monkeypatch.setenv("SSL_CERT_FILE", str(issued.authority))
-    monkeypatch.setenv(f"{scheme}_proxy", tunnel.endpoint.replace("//", "//me:p%40ss@"))
-    try:
-        assert is_reached(call("get", f"{scheme}://{HOST}"))
-        credentials = b64encode(b"me:p@ss")
-        assert b"Proxy-Authorization: Basic " + credentials in tunnel.asked[0]
-        if scheme == "https":
-            assert tunnel.asked[0].startswith(f"CONNECT {HOST}:443 ".encode())
-            assert all("Proxy-Authorization" not in headers for _, headers in fake.asked)
-    finally:
-        secured.close()
-        tunnel.close()
+def test_a_proxy_gets_its_credentials_and_the_service_does_not(fake, proxy, tunnel, scheme, monkeypatch):
+    used = proxy if scheme == "http" else tunnel(HOST)
+    monkeypatch.setenv(f"{scheme}_proxy", used.endpoint.replace("//", "//me:p%40ss@"))
+    assert is_reached(call("get", f"{scheme}://{HOST}"))
+    assert b"Proxy-Authorization: Basic " + b64encode(b"me:p@ss") in used.asked[0]
+    if scheme == "https":
+        assert used.asked[0].startswith(f"CONNECT {HOST}:443 ".encode())
+        assert all("Proxy-Authorization" not in headers for _, headers in fake.asked)
 
 
-def test_no_certificate_of_a_proxy_is_trusted(fake, tmp_path, monkeypatch):
-    issued = issue_certificate(tmp_path, "elsewhere.example.test")
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(issued.certificate, issued.key)
-    secured = Relay(fake.port, context)
-    tunnel = ProxyOf(int(secured.endpoint.rpartition(":")[2]))
-    monkeypatch.setenv("SSL_CERT_FILE", str(issued.authority))
-    monkeypatch.setenv("https_proxy", tunnel.endpoint)
-    try:
-        assert not is_reached(call("get", f"https://{HOST}"))
-        assert tunnel.asked
-        assert fake.asked == []
-    finally:
-        secured.close()
-        tunnel.close()
+def test_no_certificate_of_a_proxy_is_trusted(fake, tunnel, monkeypatch):
+    used = tunnel("elsewhere.example.test")
+    monkeypatch.setenv("https_proxy", used.endpoint)
+    assert not is_reached(call("get", f"https://{HOST}"))
+    assert used.asked
+    assert fake.asked == []
 
 
 @pytest.mark.parametrize("excepted", [".example.test", "other, example.test"])

@@ -1,7 +1,5 @@
 """A service with every feature, varied content, an account and keys, which can break one thing at a time."""
 
-import io
-import zipfile
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from urllib.parse import urlencode
@@ -26,6 +24,13 @@ FEATURES = (
     "modhub_auth modhub_following modhub_builds modhub_sync "
     "modhub_wiki modhub_downloads modhub_profiles modhub_tags modhub_moderation"
 )
+ENVIRONMENT = (
+    "MODHUB_VERIFY_EMAIL",
+    "MODHUB_VERIFY_PASSWORD",
+    "MODHUB_VERIFY_TOKEN",
+    "MODHUB_VERIFY_KEY",
+    "MODHUB_URL",
+)
 ENABLED = frozenset({"core", *FEATURES.split()})
 BOTH, APP, WIKI = (character * 64 for character in "abc")
 """Machine keys, by what they may publish."""
@@ -36,35 +41,18 @@ BY_TRACES = "a vote that is changed counts once"
 SIGNING_KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 
 
-class Author:
-    """An account that publishes by the API."""
-
-    def __init__(self, site, name):
-        self._site = site
-        self._headers = register(site, name).bearer
-
-    def json(self, method, path, value):
-        call = getattr(self._site, f"{method}_json")
-        return call(path, value, headers=self._headers, status="2*").json
-
-    def upload(self, mod, kind, content, content_type, **query):
-        path = f"/api/modhub/{mod['id']}/{kind}?{urlencode(query)}"
-        self._site.post(path, content, content_type=content_type, headers=self._headers, status=201)
-
-    def publish(self, title, *, name="mod.zip", **fields):
-        mod = self.json("post", "/api/modhub", {"title": title, **fields})
-        self.upload(mod, "code", _zip_with(title), "application/zip", version="1.0", name=name)
-        return self._site.post(f"/api/modhub/{mod['id']}/publish", headers=self._headers, status=200).json
-
-    def delete(self, mod):
-        self._site.delete(f"/api/modhub/{mod['id']}", headers=self._headers, status=204)
+def send(author, mod, path, content, content_type):
+    author.call("post", f"/api/modhub/{mod['id']}/{path}", params=content, content_type=content_type, status=201)
 
 
-def _zip_with(text):
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("mod.txt", text * 40)
-    return file.getvalue()
+def publish(author, title, *, name="mod.zip", **fields):
+    mod = author.draft(title, **fields)
+    send(author, mod, f"code?{urlencode({'version': '1.0', 'name': name})}", title.encode() * 40, "application/zip")
+    return author.call("post", f"/api/modhub/{mod['id']}/publish").json
+
+
+def edit(author, mod, fields, part=""):
+    author.call("put_json", f"/api/modhub/{mod['id']}{part}", params=fields, status=200)
 
 
 @dataclass
@@ -112,34 +100,35 @@ class Verified:
 
 def fill(site):
     """The samples, and what they lack: chains, cycles, odd names, HTML, a deleted mod, a snapshot."""
-    author = Author(site, "author")
-    pictured = author.publish("With a picture", description="<p>Perspicuous prose.</p>")
+    author = register(site, "author")
+    pictured = publish(author, "With a picture", description="<p>Perspicuous prose.</p>")
     image = SAMPLE_FILES / "tide-table.png"
-    author.upload(pictured, "images", image.read_bytes(), "image/png", name=image.name)
+    send(author, pictured, f"images?name={image.name}", image.read_bytes(), "image/png")
     # Of one image only: each takes a process of its own.
     PictureMaker(site.databases, site.find_service(BlobStore)).make_next()
     run_command(site.config, ["-c", "tests.ini", "demo"])
-    deepest = author.publish(
-        "Æther straße 100% under_score", name="Überflug (1) 100%.zip", games=["Pässion Æon", "50%_Game"]
+    deepest = publish(
+        author, "Æther straße 100% under_score", name="Überflug (1) 100%.zip", games=["Pässion Æon", "50%_Game"]
     )
-    author.upload(deepest, "css", b"a { color: red }", "text/css", name="style.css")
-    middle = author.publish("Middle of chains", requires=[deepest["guid"]])
+    send(author, deepest, "css?name=style.css", b"a { color: red }", "text/css")
+    middle = publish(author, "Middle of chains", requires=[deepest["guid"]])
     html = '<p>A <a href="https://example.org">link</a> and <b>bold</b> text.</p>'
     missing = ["0f1d2c3b-4a59-4e68-8b7d-9c0e1f2a3b4c", "1f1d2c3b-4a59-4e68-8b7d-9c0e1f2a3b4c"]
     requires = [middle["guid"], deepest["guid"]]
-    top = author.publish("Top of chains", description=html, requires=[missing[0], *requires, missing[1]])
-    partner = author.publish("One of a circle", conflictsWith=[top["guid"]])
-    other = author.publish("Other of a circle", requires=[partner["guid"], deepest["guid"]])
-    author.json("put", f"/api/modhub/{partner['id']}", {"requires": [other["guid"]]})
-    whole = author.publish(
-        "A whole archive", requires=[middle["guid"], deepest["guid"]], description="<p>Perspicuous prose.</p>"
+    top = publish(author, "Top of chains", description=html, requires=[missing[0], *requires, missing[1]])
+    partner = publish(author, "One of a circle", conflictsWith=[top["guid"]])
+    other = publish(author, "Other of a circle", requires=[partner["guid"], deepest["guid"]])
+    edit(author, partner, {"requires": [other["guid"]]})
+    whole = publish(
+        author, "A whole archive", requires=[middle["guid"], deepest["guid"]], description="<p>Perspicuous prose.</p>"
     )
-    author.upload(whole, "code", _zip_with("second"), "application/zip", version="2.0", name="mod.zip")
-    author.json("put", f"/api/modhub/{middle['id']}/superseded", {"by": whole["guid"]})
+    send(author, whole, "code?version=2.0&name=mod.zip", b"second" * 40, "application/zip")
+    edit(author, middle, {"by": whole["guid"]}, "/superseded")
     for _ in range(2):
-        author.delete(author.publish("Gone"))
-    author.json("put", f"/api/modhub/{pictured['id']}", {"games": ["Paper Comet"]})
-    author.json("put", f"/api/modhub/{pictured['id']}/links", {"source": "https://code.example.org/mod"})
+        gone = publish(author, "Gone")
+        author.call("delete", f"/api/modhub/{gone['id']}", status=204)
+    edit(author, pictured, {"games": ["Paper Comet"]})
+    edit(author, pictured, {"source": "https://code.example.org/mod"}, "/links")
     [code] = site.get(f"/api/modhub/{top['id']}").json["assets"]
     digest = site.head(code["url"]).headers["ETag"].strip('"')
     for sha256, kind in ((digest, "malware"), (digest[:5] + 59 * "0", "other"), (64 * "a", "vulnerable")):
@@ -175,6 +164,12 @@ def verified_service(applications, dialect, folder):
         with running(faulty) as server:
             url = "http://{}:{}".format(*server.addresses[0])
             yield Verified(url, faulty, site, account, RunCredentials(publisher_key=key))
+
+
+@pytest.fixture(autouse=True)
+def _plain_environment(monkeypatch):
+    for name in ENVIRONMENT:
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture(scope="session")

@@ -107,6 +107,11 @@ def test_models_and_migrations_of_every_feature_agree(start):
         assert schema_differences(site.databases, package) == [], package.package
 
 
+def test_every_check_has_a_name_of_its_own_and_clauses():
+    assert len({check.name for check in CHECKS}) == len(CHECKS)
+    assert all(check.clauses for check in CHECKS)
+
+
 def test_features_are_those_of_the_description(verified):
     with VerifiedService(verified.url) as service:
         features = find_features(service)
