@@ -115,8 +115,10 @@ def test_what_agents_write_is_text(agent):
     assert "49" not in answer.html.select_one("section.changes").get_text()
 
 
-def test_the_feed_lists_builds_newest_first(agent):
+def test_the_feed_lists_the_newest_builds(agent, monkeypatch):
     assert ET.fromstring(agent.site.get("/Modhub/App/feed").body).findall(f"{ATOM}entry") == []
+    monkeypatch.setattr(pages, "FEED_ENTRIES", 2)
+    agent.upload("macos")
     urls = [agent.upload(os, query="?version=1%2E4").json["url"] for os in ("windows", "linux")]
     answer = agent.site.get("/Modhub/App/feed")
     assert answer.content_type == "application/atom+xml"
@@ -131,15 +133,6 @@ def test_the_feed_lists_builds_newest_first(agent):
     assert root.find(f"{ATOM}link[@rel='self']").attrib["href"] == f"{base}/Modhub/App/feed"
     again = agent.site.get("/Modhub/App/feed", headers={"If-None-Match": answer.headers["ETag"]}, status=304)
     assert again.body == b""
-
-
-def test_the_feed_holds_fifty(agent, monkeypatch):
-    assert pages.FEED_ENTRIES == 50
-    monkeypatch.setattr(pages, "FEED_ENTRIES", 2)
-    for number in range(3):
-        agent.upload("linux", query=f"?version={number}")
-    entries = ET.fromstring(agent.site.get("/Modhub/App/feed").body).findall(f"{ATOM}entry")
-    assert [entry.find(f"{ATOM}title").text for entry in entries] == ["Linux 2", "Linux 1"]
 
 
 @pytest.mark.parametrize(

@@ -35,27 +35,6 @@ def run(url, *words):
     return command.main(["--url", url, *map(str, words)])
 
 
-def test_builds_and_sections_arrive(served, agent, build, tmp_path, capsys):
-    section = tmp_path / "section.txt"
-    section.write_bytes(b"1.4\r\n- New\r\n")
-    assert run(served, "key") == 0
-    assert run(served, "app", "windows", build, "--version", "1.4 & more") == 0
-    assert run(served, "app", "linux", build, "--name", "other.zip") == 0
-    assert run(served, "changelog", section) == 0
-    listed = agent.list()
-    shown = [(entry["os"], entry["version"], entry["name"], entry["bytes"]) for entry in listed["builds"]]
-    assert shown == [("windows", "1.4 & more", "my build.zip", 300_000), ("linux", "", "other.zip", 300_000)]
-    assert listed["changelog"] == "1.4\n- New"
-    answer = agent.site.get("/Modhub/app/windows")
-    assert answer.body == build.read_bytes()
-    assert answer.headers["Content-Type"] == "application/zip"
-    assert run(served, "changelog", "--pop") == 0
-    assert agent.list()["changelog"] == ""
-    printed = capsys.readouterr()
-    assert f"{served}/Modhub/app/windows/" in printed.out
-    assert KEY not in printed.out + printed.err
-
-
 def test_a_release_job_that_runs_again_changes_nothing(served, agent, build, tmp_path, capsys):
     # C-OWN-20
     section = tmp_path / "section.txt"
@@ -73,7 +52,11 @@ def test_a_release_job_that_runs_again_changes_nothing(served, agent, build, tmp
         assert ("Unchanged: changelog" in capsys.readouterr().out) is not changed
     listed = agent.list()
     assert len(listed["builds"][0]["versions"]) == 1
-    assert listed["changelog"] == "1.4\n- New"
+    assert (listed["builds"][0]["name"], listed["changelog"]) == ("my build.zip", "1.4\n- New")
+    assert agent.site.get("/Modhub/app/windows").body == build.read_bytes()
+    assert run(served, "app", "linux", build, "--name", "other.zip") == 0
+    assert agent.list()["builds"][1]["name"] == "other.zip"
+    assert f"{served}/Modhub/app/linux/" in capsys.readouterr().out
     # Anything else is a release: another version, other bytes.
     assert run(served, "app", "windows", build, "--version", "1.5") == 0
     build.write_bytes(build.read_bytes()[::-1])

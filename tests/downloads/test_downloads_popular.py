@@ -10,13 +10,12 @@ from modhub.catalogue.models import Vote
 from modhub.db import now
 from modhub_downloads.models import DailyDownloads, PopularMod, PopularState, day_of
 from modhub_downloads.popular import update_popular, weight_of
-from modhub_testing import TEST_ACCOUNTS
 from modhub_testing.mods import hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.workers import find_worker
 
-pytestmark = pytest.mark.postgres
+from .conftest import FEATURES
 
-FEATURES = f"{TEST_ACCOUNTS} modhub_downloads"
+pytestmark = pytest.mark.postgres
 
 
 def count(site, mod_id, *rows):

@@ -79,10 +79,3 @@ def test_a_backup_has_the_sums_and_nothing_about_callers():
     tables = {name: table for name, table in ModDownloads.metadata.tables.items() if name.startswith("downloads_")}
     kept = {name for name, table in tables.items() if table.info.get("in_backup", True)}
     assert kept == {"downloads_day", "downloads_mod"}
-    assert tables.keys() - kept == {
-        "downloads_popular",
-        "downloads_popular_state",
-        "downloads_salt",
-        "downloads_seen",
-        "downloads_state",
-    }

@@ -65,40 +65,19 @@ def test_an_entry_for_each_mod_with_its_latest_change(site):
     assert feed(site, "?since=6")["changes"] == []
 
 
-def test_hiding_is_a_tombstone_and_restoring_a_publication(site):
-    # C-SYNC-5
-    mod = published_mod(site)
-    hide_mod(site, mod)
-    (tombstone,) = feed(site)["changes"]
-    assert tombstone.keys() == {"serial", "kind", "guid", "what", "at"}
-    assert tombstone["what"] == "deleted"
-    site.as_account(OWNER).put_json(mod_address(mod), {"title": "Changed while hidden"})
-    assert feed(site)["serial"] == 2
-    restore_mod(site, mod)
-    (restored,) = feed(site)["changes"]
-    assert (restored["serial"], restored["what"], restored["id"]) == (3, "published", mod["id"])
-
-
 @pytest.mark.postgres
 def test_pages_lead_to_the_head_in_rising_serials(site):
     # C-SYNC-4
-    insert_mods(site, [{"title": f"mod {number}"} for number in range(25)])
-    serial, entries = follow(site)
-    assert [entry["serial"] for entry in entries] == list(range(1, 26))
-    assert serial == 25
+    insert_mods(site, [{}] * 1002)
+    serial, entries = follow(site, limit=250)
+    assert [entry["serial"] for entry in entries] == list(range(1, 1003))
+    assert serial == 1002
     page = feed(site, "?since=3&limit=2")
     assert (page["more"], page["serial"], len(page["changes"])) == (True, 5, 2)
-    page = feed(site, "?since=23&limit=2")
-    assert (page["more"], page["serial"], len(page["changes"])) == (False, 25, 2)
-    assert len(feed(site)["changes"]) == 25
-    for limit, count in (("0", 1), ("", 25), ("9" * 30, 25)):
+    page = feed(site, "?since=1000&limit=2")
+    assert (page["more"], page["serial"], len(page["changes"])) == (False, 1002, 2)
+    for limit, count in (("0", 1), ("", 100), ("9" * 30, 1000)):
         assert len(feed(site, f"?limit={limit}")["changes"]) == count, limit
-
-
-def test_the_default_and_the_largest_page(site):
-    insert_mods(site, [{}] * 1002)
-    assert len(feed(site)["changes"]) == 100
-    assert len(feed(site, "?limit=100000")["changes"]) == 1000
     with site.counted() as statements:
         feed(site, "?limit=1000")
     assert len(statements) == 1
@@ -110,7 +89,7 @@ def test_a_new_feed_or_a_serial_from_elsewhere_is_410(site):
     published_mod(site)
     known = feed(site)["feed"]
     assert feed(site, f"?since=1&feed={known}")["changes"] == []
-    for query in ("?since=2", f"?since={'9' * 40}", f"?feed={known}x"):
+    for query in ("?since=2", f"?since={'9' * 40}"):
         feed(site, query, 410)
     with site.databases.write_session.begin() as session:
         changes.start_new_feed(session)
@@ -139,7 +118,7 @@ def last_change(site, mod):
     return entry["serial"], entry["what"]
 
 
-def test_a_new_file_stays_visible_when_the_mod_is_edited(site):
+def test_a_new_file_stays_visible_until_the_mod_is_hidden(site):
     # C-SYNC-5
     mod = published_mod(site, version="1")
     site.as_account(OWNER).put_json(mod_address(mod), {"title": "One"})
@@ -150,9 +129,12 @@ def test_a_new_file_stays_visible_when_the_mod_is_edited(site):
         site.as_account(OWNER).put_json(mod_address(mod), {"title": title})
         assert last_change(site, mod) == (2 * serial + 2, "file")
     hide_mod(site, mod)
-    assert last_change(site, mod)[1] == "deleted"
+    (tombstone,) = feed(site)["changes"]
+    assert (tombstone.keys(), tombstone["what"]) == ({"serial", "kind", "guid", "what", "at"}, "deleted")
+    site.as_account(OWNER).put_json(mod_address(mod), {"title": "Changed while hidden"})
+    assert feed(site)["serial"] == tombstone["serial"]
     restore_mod(site, mod)
-    assert last_change(site, mod)[1] == "published"
+    assert last_change(site, mod) == (tombstone["serial"] + 1, "published")
     site.as_account(OWNER).put_json(mod_address(mod), {"title": "Four"})
     assert last_change(site, mod)[1] == "edited"
 

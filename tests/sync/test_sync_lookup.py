@@ -60,9 +60,6 @@ def test_the_changelog_of_a_changed_mod_has_what_is_new_to_the_caller(site):
 
     assert titles(version="5") == titles(sha256=digests["5"]) == ["7", "6"]
     assert titles(version="1") == titles(sha256="0" * 64) == titles() == ["7", "6", "5", "4", "3"]
-    shown = site.get(mod_address(mod, "changelog")).json["notes"]
-    (changed,) = updates(site, {"guid": mod["guid"], "version": "6"})["changed"]
-    assert changed["changelog"] == shown[:1]
 
 
 def relations_of(site, mod):
@@ -96,19 +93,15 @@ def test_a_check_tells_other_requirements_and_conflicts(site):
         known = now
     edit(site, mod, title="Another title", description="Other words.")
     assert updates(site, have | {"relations": known})["relationsChanged"] == []
-
-
-def test_relations_do_not_depend_on_order_or_case(site):
-    # C-SYNC-17
-    first, second, mod = published_mod(site), published_mod(site), published_mod(site)
-    listed = [first["guid"], second["guid"]]
-    digests = set()
-    for spelled in (listed, listed[::-1], [guid.upper() for guid in listed]):
+    # Nor do order and case count.
+    listed = [base["guid"], rival["guid"]]
+    edit(site, mod, requires=listed, conflictsWith=[])
+    known = relations_of(site, mod)
+    for spelled in (listed[::-1], [guid.upper() for guid in listed]):
         edit(site, mod, requires=spelled)
-        digests.add(relations_of(site, mod))
+        assert relations_of(site, mod) == known
     edit(site, mod, requires=[], conflictsWith=listed)
-    assert relations_of(site, mod) not in digests
-    assert len(digests) == 1
+    assert relations_of(site, mod) != known
 
 
 @pytest.mark.postgres
@@ -153,4 +146,3 @@ def test_five_hundred_are_answered_and_a_large_body_is_413(site):
     for path, limit in large.items():
         answer = site.post(f"/api/modhub/{path}", b" " * (limit + 1), status=413)
         assert answer.json["limitBytes"] == limit
-        assert answer.json["message"] == f"The request body is larger than {limit} bytes; nothing was done."
