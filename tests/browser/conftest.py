@@ -5,12 +5,14 @@ These tests run only if their folder is named (``make test-browser``); then a mi
 machine sometimes fails to take one ("Unable to capture screenshot").
 """
 
+import email.policy
 import functools
 import http.server
 import os
 import re
 import shutil
 import threading
+import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,6 +65,28 @@ def serving(folder, features, *commands):
 def serve_with():
     """`serving`, for tests that need features of their own: modules of tests cannot import one another."""
     return serving
+
+
+EMAIL_SECONDS = 100.0
+
+
+@pytest.fixture(scope="session")
+def mailed():
+    """`mailed(folder, address, start, holding=…, other_than=…)`: what begins so in an email, once it is sent."""
+
+    def find(folder, address, start, *, holding="", other_than=""):
+        deadline = time.monotonic() + EMAIL_SECONDS
+        while time.monotonic() < deadline:
+            for file in sorted((folder / "mail").glob("*.eml"), key=lambda path: path.stat().st_mtime_ns, reverse=True):
+                message = email.message_from_bytes(file.read_bytes(), policy=email.policy.default)
+                text = str(message.get_body(("plain",)).get_content())
+                found = re.search(rf"{re.escape(start)}[\w-]+", text)
+                if message["To"] == address and holding in text and found and found[0] != other_than:
+                    return found[0]
+            time.sleep(0.1)
+        raise AssertionError(f"no email to {address} with {start} has come")
+
+    return find
 
 
 @pytest.fixture(scope="session")
