@@ -1,6 +1,5 @@
 """What counts as a download: the definition on the page, case by case."""
 
-import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from modhub_downloads.counting import DownloadWriter
 from modhub_downloads.models import DailyDownloads, DaySalt, SeenDownload, day_of
 from modhub_downloads.services import CountedDownload, DownloadCounter
 from modhub_testing.mods import hide_mod, mod_address, new_mod, published_mod, restore_mod, upload_asset
+from tests.races import at_once
 
 from .conftest import FEATURES
 
@@ -256,9 +256,5 @@ def test_two_writers_count_a_caller_once(site, counts):
         mods.reverse()
         own = site.find_service(DownloadWriter)
         writers.append(DownloadWriter(own._databases, own._mods, counter))
-    threads = [threading.Thread(target=writer.write_all) for writer in writers]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once([writer.write_all for writer in writers])
     assert [counts(mod) for mod in mods] == [{"1": 300}] * 3

@@ -6,6 +6,7 @@ from sqlalchemy import insert
 from modhub.catalogue.reading.service import CatalogueReader, ListParams
 from modhub_downloads.models import ModDownloads
 from modhub_testing.mods import hide_mod, insert_mods, mod_address, published_mod
+from tests.people import write
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
@@ -19,10 +20,9 @@ def ids(site):
     """The mods, the one changed longest ago first."""
     mods = [{"title": f"Mod {at}", "games": ["Portal" if at % 2 else "Tetris"]} for at in range(MODS)]
     mod_ids = insert_mods(site, mods)
-    with site.databases.write_session.begin() as session:
-        rows = [{"mod_id": mod_ids[at], "downloads": number} for at, number in COUNTS.items()]
-        # A mod that is hidden, or whose deletion was missed.
-        session.execute(insert(ModDownloads), [*rows, {"mod_id": 10**6, "downloads": 10**6}])
+    rows = [(mod_ids[at], number) for at, number in COUNTS.items()]
+    # A mod that is hidden, or whose deletion was missed.
+    write(site, insert(ModDownloads).values([*rows, (10**6, 10**6)]))
     return mod_ids
 
 
@@ -81,9 +81,7 @@ def test_the_page_leads_on_in_the_same_order(site, ids):
 def test_hidden_and_deleted_mods_are_not_listed(site):
     # C-FRONT-7, C-OWN-11
     shown, hidden, deleted = (published_mod(site) for _ in range(3))
-    with site.databases.write_session.begin() as session:
-        rows = [{"mod_id": mod["id"], "downloads": 9} for mod in (shown, hidden, deleted)]
-        session.execute(insert(ModDownloads), rows)
+    write(site, insert(ModDownloads).values([(mod["id"], 9) for mod in (shown, hidden, deleted)]))
     hide_mod(site, hidden)
     site.as_account(7).delete(mod_address(deleted), status=204)
     assert listed(site, "") == [shown["id"]]

@@ -7,6 +7,7 @@ from sqlalchemy import insert
 
 from modhub_downloads.models import DailyDownloads, ModDownloads, day_of
 from modhub_testing.mods import hide_mod, mod_address, new_mod, published_mod, upload_asset
+from tests.people import write
 
 pytestmark = pytest.mark.slow
 
@@ -23,8 +24,7 @@ def count(site, mod, *rows):
         {"mod_id": mod["id"], "version": version, "day": day_of(datetime.now(UTC)) - ago, "downloads": number}
         for version, ago, number in rows
     ]
-    with site.databases.write_session.begin() as session:
-        session.execute(insert(DailyDownloads).values(values))
+    write(site, insert(DailyDownloads).values(values))
 
 
 def words(element):
@@ -41,8 +41,7 @@ def test_the_page_says_how_often(site):
     mod = published_mod(site, version="1.4")
     # A number that says nothing is left out.
     assert "In all" not in site.get(mod["url"])
-    with site.databases.write_session.begin() as session:
-        session.add(ModDownloads(mod_id=mod["id"], downloads=1204))
+    write(site, insert(ModDownloads).values(mod_id=mod["id"], downloads=1204))
     assert said(site, mod, "en") == "1,204 downloads"
     assert said(site, mod, "de") == "1.204 Downloads"
 
@@ -59,9 +58,7 @@ def test_an_author_has_the_downloads_of_all_their_mods(site):
     other = published_mod(site, owner=8)
     numbers = {first["id"]: 1200, second["id"]: 4, hidden["id"]: 50, other["id"]: 7, 10**6: 10**6}
     assert site.get("/Modhub/by/7").html.select(".totals") == []
-    with site.databases.write_session.begin() as session:
-        rows = [{"mod_id": mod_id, "downloads": number} for mod_id, number in numbers.items()]
-        session.execute(insert(ModDownloads), rows)
+    write(site, insert(ModDownloads).values([*numbers.items()]))
     hide_mod(site, hidden)
     with site.counted() as statements:
         page = site.get("/Modhub/by/7").html

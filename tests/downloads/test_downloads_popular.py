@@ -12,6 +12,7 @@ from modhub_downloads.models import DailyDownloads, PopularMod, PopularState, da
 from modhub_downloads.popular import update_popular, weight_of
 from modhub_testing.mods import hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.workers import find_worker
+from tests.people import read, write
 
 from .conftest import FEATURES
 
@@ -24,8 +25,7 @@ def count(site, mod_id, *rows):
         {"mod_id": mod_id, "version": "1", "day": day_of(datetime.now(UTC)) - ago, "downloads": number}
         for ago, number in rows
     ]
-    with site.databases.write_session.begin() as session:
-        session.execute(insert(DailyDownloads).values(values))
+    write(site, insert(DailyDownloads).values(values))
 
 
 def vote(site, mod, *votes):
@@ -35,8 +35,7 @@ def vote(site, mod, *votes):
 
 def compute(site):
     """As if the last time was long ago."""
-    with site.databases.write_session.begin() as session:
-        session.execute(delete(PopularState))
+    write(site, delete(PopularState))
     assert update_popular(site.registry)
 
 
@@ -46,8 +45,7 @@ def popular(site, query=""):
 
 
 def weights(site):
-    with site.databases.readonly_session() as session:
-        return {row.mod_id: row.weight for row in session.scalars(select(PopularMod))}
+    return {row.mod_id: row.weight for row in read(site, select(PopularMod))}
 
 
 def test_downloads_of_the_week_come_first_then_its_votes_then_the_newest(site):
@@ -62,9 +60,8 @@ def test_downloads_of_the_week_come_first_then_its_votes_then_the_newest(site):
     vote(site, mods["f"], (8, -1), (9, 1), (10, 1), (11, 1), (12, -1))
     vote(site, mods["g"], (8, -1))
     vote(site, mods["d"], (8, 1), (9, 1), (10, 1))
-    with site.databases.write_session.begin() as session:
-        old = now() - timedelta(days=7, seconds=5)
-        session.execute(update(Vote).where(Vote.mod_id == mods["d"]["id"]).values(cast_at=old))
+    old = now() - timedelta(days=7, seconds=5)
+    write(site, update(Vote).where(Vote.mod_id == mods["d"]["id"]).values(cast_at=old))
     compute(site)
     # More downloads, then more votes; votes against alone are no reason; the others by their last change.
     assert popular(site) == ["b", "c", "a", "e", "f", "h", "g", "d"]
@@ -87,8 +84,7 @@ def test_it_is_computed_every_ten_minutes_at_most_by_one_process(site, start):
     assert weights(site) == {}
 
     def computed(ago):
-        with site.databases.write_session.begin() as session:
-            session.execute(update(PopularState).values(computed_at=now() - ago))
+        write(site, update(PopularState).values(computed_at=now() - ago))
         return update_popular(other.registry)
 
     assert not computed(timedelta(minutes=9, seconds=50))
@@ -109,8 +105,7 @@ def test_only_what_has_changed_is_written(site, monkeypatch):
     expected = {mod_id: weight_of(10 + at, 0) for at, mod_id in enumerate(ids)}
     assert weights(site) == expected
     count(site, ids[3], (0, 5))
-    with site.databases.write_session.begin() as session:
-        session.execute(delete(DailyDownloads).where(DailyDownloads.mod_id == ids[1]))
+    write(site, delete(DailyDownloads).where(DailyDownloads.mod_id == ids[1]))
     with site.counted() as statements:
         compute(site)
     del expected[ids[1]]

@@ -8,7 +8,6 @@ import pytest
 from sqlalchemy import select
 
 from modhub.catalogue.models import Mod, Note
-from modhub.plugins.events import DatabaseRestored
 from modhub_auth.blocking import block_accounts
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Account
@@ -19,7 +18,9 @@ from modhub_testing.clocks import on_a_machine_that_is_ahead
 from modhub_testing.mods import hide_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor
 from modhub_testing.workers import run_worker
-from tests.people import register, text_of
+from tests.people import read, register, text_of
+
+from .conftest import restore
 
 pytestmark = pytest.mark.postgres
 
@@ -227,8 +228,8 @@ def test_a_digest_is_left_by_one_post(site, ada, follower):
 
 
 def frequency(site, person):
-    with site.databases.readonly_session() as session:
-        return session.scalars(select(Reader.frequency).where(Reader.account_id == person.id)).one()
+    (chosen,) = read(site, select(Reader.frequency).where(Reader.account_id == person.id))
+    return chosen
 
 
 def set_reader(site, account_id, random_id):
@@ -323,16 +324,11 @@ def test_a_machine_whose_clock_is_ahead_loses_no_version_and_sends_none_too_soon
 def test_a_restore_says_nothing_twice(site, ada, follower):
     # C-FOL-8
     ada.publish("Tool")
-    event = None
-    with site.databases.write_session.begin() as session:
-        event = DatabaseRestored(session, site.registry, site.registry.settings["modhub.base_url"])
-        site.registry.notify(event)
-    assert any("Digests begin" in note for note in event.notes)
+    assert any("Digests begin" in note for note in restore(site))
     assert make(site) == []
     ada.publish("New")
     assert make(site) == [(follower.id, 1)]
-    with site.databases.write_session.begin() as session:
-        site.registry.notify(DatabaseRestored(session, site.registry, site.registry.settings["modhub.base_url"]))
+    restore(site)
     assert follower.digests() == []  # held like other emails
 
 

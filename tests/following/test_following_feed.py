@@ -9,14 +9,14 @@ from xml.etree import ElementTree
 import pytest
 from sqlalchemy import select, update
 
-from modhub.admin import program as admin
 from modhub.db import now
-from modhub.plugins.events import DatabaseRestored
 from modhub_auth.models import Account
 from modhub_following.models import Reader
 from modhub_testing.mods import hide_mod
 from modhub_testing.pages import messages_on, new_visitor
-from tests.people import actions, register
+from tests.people import actions, delete_person, register, write
+
+from .conftest import restore
 
 HERE = "/Modhub/following"
 ADDRESS = f"{HERE}/feed-address"
@@ -148,14 +148,13 @@ def test_it_ends_with_the_account_and_rests_while_that_is_blocked(site, follower
     atom, _ = make_feed(follower)
 
     def block(moment):
-        with site.databases.write_session.begin() as session:
-            session.execute(update(Account).where(Account.id == follower.id).values(blocked_at=moment))
+        write(site, update(Account).where(Account.id == follower.id).values(blocked_at=moment))
 
     block(now())
     new_visitor(site).get(atom, status=404)
     block(None)
     assert titles(site, atom) == ["Tool 1"]
-    assert admin.run_command(site.config, ["-c", "my.ini", "account", "delete", str(follower.id), "--yes"]) == 0
+    delete_person(site, follower.id)
     new_visitor(site).get(atom, status=404)
 
 
@@ -163,8 +162,5 @@ def test_a_restore_ends_it(site, follower):
     # C-FOL-14: it may have been revoked since the backup
     atom, _ = make_feed(follower)
     for ended in (1, 0):
-        with site.databases.write_session.begin() as session:
-            event = DatabaseRestored(session, site.registry, site.registry.settings["modhub.base_url"])
-            site.registry.notify(event)
-        assert len([note for note in event.notes if "private feeds" in note]) == ended
+        assert len([note for note in restore(site) if "private feeds" in note]) == ended
     new_visitor(site).get(atom, status=404)

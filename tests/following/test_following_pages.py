@@ -4,12 +4,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from modhub.admin import program as admin
 from modhub_following import pages
 from modhub_following.models import Follow, Reader
 from modhub_testing.mods import hide_mod, restore_mod
 from modhub_testing.pages import form_at, new_visitor
-from tests.people import register
+from tests.people import delete_person, register
 
 pytestmark = pytest.mark.slow
 
@@ -169,12 +168,8 @@ def test_following_ends_with_the_mod_and_with_the_account(site, ada, bob):
     eve.press("/Modhub?game=portal", "/Modhub/following/game?game=portal")
     ada.site.delete(f"/api/modhub/{mod['id']}", headers={"Authorization": f"Bearer {ada.token}"}, status=204)
     assert listed(bob) == ["Ada"]
-    run(site, "account", "delete", str(ada.id), "--yes")
+    delete_person(site, ada.id)
     assert listed(bob) == []
     assert site.count_rows(Follow) == 1
-    run(site, "account", "delete", str(eve.id), "--yes")
+    delete_person(site, eve.id)
     assert (site.count_rows(Follow), site.count_rows(Reader)) == (0, 1)
-
-
-def run(site, *words):
-    assert admin.run_command(site.config, ["-c", "my.ini", *words]) == 0

@@ -8,7 +8,7 @@ from modhub_following import pages, read_service
 from modhub_following.models import Reader
 from modhub_testing.mods import hide_mod, restore_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor
-from tests.people import register
+from tests.people import register, write
 
 HERE = "/Modhub/following"
 SEEN = f"{HERE}/seen"
@@ -117,8 +117,7 @@ def test_what_came_after_the_page_stays_unread(site, ada, bob):
     late.submit(status=303)
     ada.upload(first, "3")
     assert unread(bob) == "1"  # nobody marks the future
-    with site.databases.write_session.begin() as session:
-        session.execute(update(Reader).values(seen_at=None))
+    write(site, update(Reader).values(seen_at=None))
     assert unread(bob) == "2"
 
 

@@ -1,9 +1,11 @@
 """``/api/modhub/{id}/links``, the workshop's form, and what the page of a mod shows."""
 
+from sqlalchemy import select
+
 from modhub_profiles.models import ModLinks
 from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, publish_test_mod, published_mod, restore_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor, workshop_form
-from tests.people import actions
+from tests.people import actions, read
 
 NOTHING = {"source": None, "report": None, "community": None, "license": None}
 ALL = {
@@ -132,5 +134,4 @@ def test_links_end_with_their_mod(site):
     put(site, mod, **ALL)
     put(site, other, **ALL)
     site.as_account(OWNER).delete(mod_address(mod), status=204)
-    with site.databases.readonly_session() as session:
-        assert [links.mod_id for links in session.query(ModLinks)] == [other["id"]]
+    assert read(site, select(ModLinks.mod_id)) == [other["id"]]

@@ -19,6 +19,7 @@ from modhub_testing.mods import (
     restore_mod,
     upload_asset,
 )
+from tests.people import write
 
 pytestmark = pytest.mark.slow
 
@@ -154,9 +155,8 @@ def test_edits_of_the_changelog_are_changes(site):
     assert last_change(site, mod) == (2, "edited")
     assert site.get(mod_address(mod)).json["updatedAt"] == before
     # The mod was written by a machine whose clock is ahead.
-    with site.databases.write_session.begin() as session:
-        for table in (Mod, PublicMod):
-            session.execute(update(table).values(updated_at=now() + timedelta(minutes=5)))
+    for table in (Mod, PublicMod):
+        write(site, update(table).values(updated_at=now() + timedelta(minutes=5)))
     owner.put_json(note_address(0), {"text": "First of all."})
     with site.databases.readonly_session() as session:
         assert not [problem for problem in unrecorded_changes(session) if "last change" in problem]

@@ -4,7 +4,7 @@ import gzip
 import json
 from base64 import b64decode, b64encode
 from datetime import timedelta
-from threading import Thread
+from functools import partial
 
 import pytest
 from cryptography.exceptions import InvalidSignature
@@ -30,6 +30,8 @@ from modhub_testing.mods import (
     restore_mod,
 )
 from modhub_testing.workers import run_worker
+from tests.people import write
+from tests.races import at_once
 
 pytestmark = pytest.mark.slow
 
@@ -51,8 +53,7 @@ def lines(site, pointer):
 
 
 def age_changes(site, minutes):
-    with site.databases.write_session.begin() as session:
-        session.execute(update(PublicChange).values(at=now() - timedelta(minutes=minutes)))
+    write(site, update(PublicChange).values(at=now() - timedelta(minutes=minutes)))
 
 
 @pytest.mark.postgres
@@ -168,15 +169,12 @@ def test_the_schedule_makes_one_each_n_hours_if_anything_changed(site):
     assert make_if_due(site, 6)
     published_mod(site)
     assert not make_if_due(site, 6)
-    with site.databases.write_session.begin() as session:
-        session.execute(update(Snapshot).values(made_at=now() - timedelta(hours=5, minutes=59)))
+    write(site, update(Snapshot).values(made_at=now() - timedelta(hours=5, minutes=59)))
     assert not make_if_due(site, 6)
-    with site.databases.write_session.begin() as session:
-        session.execute(update(Snapshot).values(made_at=now() - timedelta(hours=6)))
+    write(site, update(Snapshot).values(made_at=now() - timedelta(hours=6)))
     assert not make_if_due(site, 0)
     assert make_if_due(site, 6)
-    with site.databases.write_session.begin() as session:
-        session.execute(update(Snapshot).values(made_at=now() - timedelta(hours=6)))
+    write(site, update(Snapshot).values(made_at=now() - timedelta(hours=6)))
     assert not make_if_due(site, 6)
 
 
@@ -197,11 +195,7 @@ def test_one_process_makes_it(site, start, monkeypatch):
     sites = [start(f"{TEST_ACCOUNTS} modhub_builds modhub_sync", url=url, **hours) for _ in range(3)]
     make, made = SnapshotMaker.make, list[int]()
     monkeypatch.setattr(SnapshotMaker, "make", lambda *arguments: made.append(1) or make(*arguments))
-    threads = [Thread(target=run_worker, args=(app.registry, "snapshots")) for app in sites]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once([partial(run_worker, app.registry, "snapshots") for app in sites])
     assert made == [1]
 
 

@@ -13,6 +13,7 @@ from modhub_downloads.models import ModDownloads
 from modhub_tags.models import ModTag
 from modhub_testing import TEST_ACCOUNTS
 from modhub_testing.mods import hide_mod, insert_mods, mod_address, new_mod, published_mod
+from tests.people import write
 
 from .conftest import tag
 
@@ -42,12 +43,11 @@ def ids(site):
         for at in range(MODS)
     ]
     mod_ids = insert_mods(site, mods)
-    tags = [{"mod_id": mod_ids[at], "tag": "map"} for at in range(MODS) if is_map(at)]
-    tags += [{"mod_id": mod_ids[at], "tag": "chat"} for at in range(MODS) if is_chat(at)]
-    with site.databases.write_session.begin() as session:
-        # A mod whose deletion was missed.
-        session.execute(insert(ModTag), [*tags, {"mod_id": 10**6, "tag": "map"}])
-        session.execute(insert(ModDownloads), [{"mod_id": mod_ids[at], "downloads": COUNTS[at]} for at in COUNTS])
+    tags = [(mod_ids[at], "map") for at in range(MODS) if is_map(at)]
+    tags += [(mod_ids[at], "chat") for at in range(MODS) if is_chat(at)]
+    # A mod whose deletion was missed.
+    write(site, insert(ModTag).values([*tags, (10**6, "map")]))
+    write(site, insert(ModDownloads).values([(mod_ids[at], COUNTS[at]) for at in COUNTS]))
     return mod_ids
 
 
@@ -190,8 +190,7 @@ def test_the_way_to_read_changes_no_hit(site, ids, monkeypatch, choices):
 def test_a_row_of_the_front_leaves_libraries_out(site, ids, sort):
     # C-FRONT-7
     reader, libraries = site.find_service(CatalogueReader), {4, 9, 22, 23}
-    with site.databases.write_session.begin() as session:
-        session.execute(insert(ModTag), [{"mod_id": ids[at], "tag": "library"} for at in libraries])
+    write(site, insert(ModTag).values([(ids[at], "library") for at in libraries]))
     for front in (True, False):
         page = reader.find(ListParams(sort=sort, size=10, front=front))
         places = [at for at in range(MODS) if not front or at not in libraries]

@@ -14,7 +14,7 @@ from modhub.plugins.services import IMods
 from modhub_tags import services
 from modhub_tags.models import ModTag
 from modhub_testing.mods import mod_address, published_mod
-from tests.people import actions
+from tests.people import actions, write
 
 from .conftest import FEATURES, SHIPPED, tag
 
@@ -122,9 +122,7 @@ def test_the_setting_names_what_the_front_leaves_out(start):
 
     site = start(FEATURES)
     library, both, other = (published_mod(site)["id"] for _ in range(3))
-    with site.databases.write_session.begin() as session:
-        rows = [(library, "library"), (both, "library"), (both, "map"), (other, "tool")]
-        session.execute(insert(ModTag), [{"mod_id": mod_id, "tag": name} for mod_id, name in rows])
+    write(site, insert(ModTag).values([(library, "library"), (both, "library"), (both, "map"), (other, "tool")]))
     url = str(site.registry.settings["sqlalchemy.url"])
     assert left_out(site) == [library, both]
     assert left_out(start(FEATURES, url=url, modhub_tags__off_front="tool chat")) == [other]
