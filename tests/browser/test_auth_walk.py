@@ -1,18 +1,17 @@
 """An account's whole life in a real browser without JavaScript; accessibility of its pages."""
 
-import json
 import re
 import runpy
 import time
-import urllib.error
-import urllib.request
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pyotp
 import pytest
 from playwright.sync_api import expect
 
 import modhub_auth
+from modhub_testing.caller import Caller
 from modhub_testing.messages import translated_texts
 
 HOME = "/Modhub/account"
@@ -50,16 +49,6 @@ def fill(page, button, **fields):
     for name, value in fields.items():
         page.locator(f"main [name={name}]").fill(value)
     page.locator("main").get_by_role("button", name=button, exact=True).click()
-
-
-def post(service, path, **body):
-    """What a program gets."""
-    request = urllib.request.Request(f"{service.address}{path}", json.dumps(body).encode(), method="POST")
-    try:
-        with urllib.request.urlopen(request, timeout=100) as answer:
-            return answer.status, json.loads(answer.read() or b"{}")
-    except urllib.error.HTTPError as refused:
-        return refused.code, json.loads(refused.read())
 
 
 def register(page, address):
@@ -155,6 +144,7 @@ def test_every_page_is_accessible_and_valid(browser, service, settings, look, ma
     size = {"width": width, "height": 800}
     context = browser.new_context(base_url=service.address, viewport=size, color_scheme=scheme, locale=language)
     walk, address = Walk(context.new_page(), look, language), f"look{width}@example.org"
+    program = Caller([urlsplit(service.address).port])
     walk.at("login", f"{HOME}/login")
     walk.send(email=address, password=PASSWORD)
     walk.at("wrong")
@@ -186,7 +176,7 @@ def test_every_page_is_accessible_and_valid(browser, service, settings, look, ma
     walk.at("link", f"{HOME}/platform/steam/link")
     walk.send(currentPassword=PASSWORD)
     walk.at("way to the platform")
-    assert post(service, "/api/auth/forgot", email=address)[0] == 204
+    program.need(204, "POST", "/api/auth/forgot", {"email": address})
     walk.at("later reset", mailed(service.folder, address, RESET, other_than=used))
     walk.at("remove", f"{HOME}/authenticator")
     walk.at("account", HOME)
@@ -199,7 +189,7 @@ def test_every_page_is_accessible_and_valid(browser, service, settings, look, ma
     walk.at("platform", f"{HOME}/platform/steam?openid.mode=cancel")
     # Somebody gets an email about an account that they have not made.
     stranger = f"stranger{width}@example.org"
-    assert post(service, "/api/auth/register", email=stranger, password=PASSWORD)[0] == 201
+    program.need(201, "POST", "/api/auth/register", {"email": stranger, "password": PASSWORD})
     theirs = mailed(service.folder, stranger, CONFIRM)
     walk.at("confirm by password", theirs)
     walk.send(password="wrong horse battery")

@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-import urllib.request
 from pathlib import Path
 
 import pytest
@@ -118,7 +117,4 @@ def test_two_windows_refresh_once(context, elsewhere, service, author, mods):
     assert [window.evaluate("window.vote") for window in windows] == [1, 1]
     assert refreshes.count("POST") == 1
     stored = windows[0].evaluate("store.get('session')")
-    request = urllib.request.Request(f"{service.address}/api/auth/me")
-    request.add_header("Authorization", f"Bearer {stored['accessToken']}")
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        assert answer.status == 200
+    Caller(author.ports, stored["accessToken"]).need(200, "GET", "/api/auth/me")

@@ -48,6 +48,11 @@ def samples(site):
     return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines if line[0] != "#")}
 
 
+def grown(site, before):
+    """How much each sample has grown."""
+    return {name: value - before.get(name, 0) for name, value in samples(site).items() if value != before.get(name, 0)}
+
+
 @pytest.mark.parametrize("proxy", [None, "127.0.0.1"])
 def test_only_this_machine_and_the_token_may_read(site, proxy):
     # C-RUN-11
@@ -104,14 +109,13 @@ def test_requests_are_counted_by_kind_and_status(site):
     site.get("/nowhere", status=404)
     site.post(mod_address(mod, "publish"), status=401)
     site.as_account(7).post(mod_address(mod, "images"), b"x" * (2 * 1024 * 1024 + 1), status=413)
-    after = samples(site)
-    grown = {name: after[name] - before.get(name, 0) for name in after if after[name] != before.get(name, 0)}
-    assert grown['modhub_requests_total{kind="api_mod",method="GET",status="200"}'] == 1
-    assert grown['modhub_requests_total{kind="api_mod",method="GET",status="404"}'] == 1
-    assert grown['modhub_requests_total{kind="site_root",method="GET",status="404"}'] == 1
-    assert grown['modhub_requests_total{kind="api_mod",method="POST",status="401"}'] == 1
-    assert grown['modhub_request_seconds_count{kind="api_mod",method="GET"}'] == 2
-    assert grown['modhub_limits_hit_total{limit="body_bytes"}'] == 1
+    found = grown(site, before)
+    assert found['modhub_requests_total{kind="api_mod",method="GET",status="200"}'] == 1
+    assert found['modhub_requests_total{kind="api_mod",method="GET",status="404"}'] == 1
+    assert found['modhub_requests_total{kind="site_root",method="GET",status="404"}'] == 1
+    assert found['modhub_requests_total{kind="api_mod",method="POST",status="401"}'] == 1
+    assert found['modhub_request_seconds_count{kind="api_mod",method="GET"}'] == 2
+    assert found['modhub_limits_hit_total{limit="body_bytes"}'] == 1
 
 
 def test_alarms_are_counted(site):
@@ -136,12 +140,11 @@ def test_a_kept_response_is_counted_each_time(site):
     assert site.get("/api/modhub").body == first.body
     site.request("/api/modhub", method="HEAD")
     site.get("/api/modhub", headers={"If-None-Match": first.headers["ETag"]}, status=304)
-    after = samples(site)
-    grown = {name: value - before.get(name, 0) for name, value in after.items() if 'kind="api_catalogue"' in name}
-    assert grown['modhub_requests_total{kind="api_catalogue",method="GET",status="200"}'] == 2
-    assert grown['modhub_requests_total{kind="api_catalogue",method="HEAD",status="200"}'] == 1
-    assert grown['modhub_requests_total{kind="api_catalogue",method="GET",status="304"}'] == 1
-    assert grown['modhub_request_seconds_count{kind="api_catalogue",method="GET"}'] == 3
+    found = grown(site, before)
+    assert found['modhub_requests_total{kind="api_catalogue",method="GET",status="200"}'] == 2
+    assert found['modhub_requests_total{kind="api_catalogue",method="HEAD",status="200"}'] == 1
+    assert found['modhub_requests_total{kind="api_catalogue",method="GET",status="304"}'] == 1
+    assert found['modhub_request_seconds_count{kind="api_catalogue",method="GET"}'] == 3
 
 
 def test_a_repeated_request_is_counted_once(site, monkeypatch):
@@ -156,9 +159,8 @@ def test_a_repeated_request_is_counted_once(site, monkeypatch):
     monkeypatch.setattr(views, "decode_in_turn", conflict_twice)
     before = samples(site)
     site.as_account(7).post_json("/api/modhub", {"title": "x"}, status=201)
-    after = samples(site)
-    grown = {name: value - before.get(name, 0) for name, value in after.items() if value != before.get(name, 0)}
-    posts = {name: value for name, value in grown.items() if name.startswith('modhub_requests_total{kind="api_')}
+    found = grown(site, before).items()
+    posts = {name: value for name, value in found if name.startswith('modhub_requests_total{kind="api_')}
     assert posts == {'modhub_requests_total{kind="api_catalogue",method="POST",status="201"}': 1}
 
 
