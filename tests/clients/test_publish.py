@@ -1,17 +1,19 @@
 """``modhub-publish`` against a scripted server; tests/builds runs it against the real one."""
 
-import http.server
 import json
 import os
 import subprocess
 import sys
-import threading
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from pyramid.request import Request
+from pyramid.response import Response
 
 from modhub_client.publish import client, command
+from modhub_testing.lines import Relay
+from modhub_testing.running_server import running
 
 PROGRAM = [sys.executable, "-m", "modhub_client.publish.command"]
 KEY = "the-agents-key"
@@ -30,57 +32,34 @@ def build(tmp_path):
     return path
 
 
-class Scripted(http.server.ThreadingHTTPServer):
-    """Gives the answers of a list in turn, and keeps what it was asked; what everybody may read is not there."""
+class Scripted:
+    """WSGI: gives the answers of a list in turn, and keeps what it was asked; what everybody may read is not there."""
 
     def __init__(self, answers, *, tells_all):
         self.answers = answers
         self.tells_all = tells_all
         self.asked = []
-        super().__init__(("127.0.0.1", 0), Asked)
 
-    @property
-    def url(self):
-        return f"http://127.0.0.1:{self.server_port}"
-
-
-class Asked(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def answer(self):
-        is_public = not {"X-Api-Key", "Authorization"} & set(self.headers) and self.command in {"GET", "HEAD"}
-        if is_public and not self.server.tells_all:
-            self.send_error(404)
-            return
-        status, body, *rest = self.server.answers.pop(0)
-        hurried = "unread" in rest
-        length = 0 if hurried else int(self.headers.get("Content-Length", "0"))
-        self.server.asked.append((self.command, self.path, dict(self.headers), self.rfile.read(length)))
-        text = body.encode() if isinstance(body, str) else json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(text)))
+    def __call__(self, environ, start_response):
+        request = Request(environ)
+        is_public = not {"X-Api-Key", "Authorization"} & {*request.headers} and request.method in {"GET", "HEAD"}
+        if is_public and not self.tells_all:
+            return Response(status=404)(environ, start_response)
+        status, body = self.answers.pop(0)
+        self.asked.append((request.method, request.path_qs, request.headers, request.body))
+        text = body if isinstance(body, str) else json.dumps(body)
+        response = Response(text, status=status)
         if 300 <= status < 400:
-            self.send_header("Location", "http://127.0.0.1:9/elsewhere")
-        self.end_headers()
-        self.wfile.write(text)
-        self.close_connection = True
-
-    do_GET = do_POST = do_PUT = do_DELETE = answer  # noqa: N815 - the names are the library's
-
-    def log_message(self, *_):
-        pass
+            response.location = "http://127.0.0.1:9/elsewhere"
+        return response(environ, start_response)
 
 
 @contextmanager
 def scripted(*answers, tells_all=False):
-    with Scripted(list(answers), tells_all=tells_all) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    app = Scripted([*answers], tells_all=tells_all)
+    with running(app) as server:
+        app.url = "http://{}:{}".format(*server.addresses[0])
+        yield app
 
 
 STORED = {"os": "windows", "version": "1", "bytes": 300_000, "url": "/Modhub/app/windows/1"}
@@ -124,13 +103,26 @@ def test_everything_else_is_asked_once(build, status, body, code, capsys):
     assert KEY not in printed.err
 
 
+class Hasty(Relay):
+    """Refuses an upload at its first bytes, and reads no more."""
+
+    refused = 0
+
+    def request(self, data, client):
+        if not data.startswith(b"POST "):
+            return data
+        self.refused += 1
+        client.sendall(b'HTTP/1.1 401 No\r\nContent-Length: 27\r\n\r\n{"error":"unknown_api_key"}')
+        return None
+
+
 def test_an_answer_before_the_body_was_taken_is_read(tmp_path):
     large = tmp_path / "large.bin"
     large.write_bytes(bytes(30_000_000))
-    with scripted((401, {"error": "unknown_api_key"}, "unread")) as server:
+    with scripted() as server, closing(Hasty(int(server.url.rpartition(":")[2]))) as hasty:
         # The connection may be cut before the answer was read: then it counts as not reached, never as done.
-        assert run(server.url, "app", "windows", large) in {client.KEY_REJECTED, client.UNAVAILABLE}
-    assert len(server.asked) == 1
+        assert run(hasty.endpoint, "app", "windows", large) in {client.KEY_REJECTED, client.UNAVAILABLE}
+    assert hasty.refused == 1
 
 
 def test_who_does_not_answer_cannot_be_reached(capsys):
