@@ -1,11 +1,9 @@
 """A stand-in for a service with mods, and a connection to it that fails in many ways."""
 
 import hashlib
-import http.server
 import json
 import random
 import re
-import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -15,12 +13,15 @@ from urllib.parse import quote
 from uuid import NAMESPACE_URL, uuid5
 
 import pytest
+from pyramid.request import Request
+from pyramid.response import Response
 
 from modhub_client.get import service
 from modhub_client.get.installation import PRIVATE
 from modhub_client.get.lockfile import LockEntry, build_lock
 from modhub_client.get.main import main
 from modhub_testing.lines import Relay
+from modhub_testing.running_server import running
 
 
 @dataclass
@@ -212,39 +213,21 @@ class FakeService:
             return 206, {**shown, "Content-Range": f"bytes {start}-{size - 1}/{size}"}, mod.content[start:]
         return 200, shown, mod.content
 
-
-class _Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def answer(self):
-        fake = self.server.fake
-        if not self.path.startswith("/api/modhub/advisories"):
-            fake.asked.append((f"{self.command} {self.path}", dict(self.headers)))
-        body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
-        headers = {}
-        if self.path.startswith("/Modhub/file/"):
-            status, headers, content = fake.file(self.path, dict(self.headers))
+    def __call__(self, environ, start_response):
+        """WSGI."""
+        request = Request(environ)
+        if not request.path.startswith("/api/modhub/advisories"):
+            self.asked.append((f"{request.method} {request.path_qs}", dict(request.headers)))
+        status, headers = 200, {}
+        if request.path.startswith("/Modhub/file/"):
+            status, headers, content = self.file(request.path, dict(request.headers))
         else:
-            answer = fake.answer(self.path.partition("?")[0], json.loads(body) if body else None)
+            answer = self.answer(request.path, request.json if request.body else None)
             status = 404 if isinstance(answer, dict) and answer.get("error") == "not_found" else 200
             content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-        self.send_response(status)
-        for name, value in {"Content-Length": str(len(content)), **headers}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(content)
-
-    do_GET = do_POST = answer  # noqa: N815 - the names are the library's
-
-    def log_message(self, *_):
-        pass
-
-
-class _Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, *_):
-        """A connection that was cut is what these tests are about."""
+        response = Response(content, status)
+        response.headers.update(headers)
+        return response(environ, start_response)
 
 
 class BadLine(Relay):
@@ -279,15 +262,10 @@ class BadLine(Relay):
 def fake(monkeypatch):
     """A stand-in service without mods; waiting between attempts is short."""
     monkeypatch.setattr(service, "FIRST_WAIT", 0.001)
-    with _Server(("127.0.0.1", 0), _Handler) as server:
-        server.fake = FakeService(server.server_port)
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-        thread.start()
-        try:
-            yield server.fake
-        finally:
-            server.shutdown()
-            thread.join()
+    made = FakeService()
+    with running(made, threads=8) as server:
+        made.port = server.addresses[0][1]
+        yield made
 
 
 def files(folder):
