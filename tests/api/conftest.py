@@ -1,6 +1,7 @@
 """A running service with all that ``development.ini`` enables, where there is something of everything to be read."""
 
 from base64 import b64encode
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,24 +52,29 @@ def kind(request):
     return str(request.param)
 
 
-@pytest.fixture
-def served(kind, template_databases, tmp_path_factory, _compiled_templates):
-    """A service of the test's own, so that each run begins with the same. Nothing leaves a traceback in its log."""
-    folder = tmp_path_factory.mktemp("api")
-    includes = features_of(str(ROOT / "development.ini"))
+@contextmanager
+def serving(kind, template_databases, folder, settings):
+    """A service with all features, and its address. Nothing leaves a traceback in its log."""
+    includes = features_of(ROOT / "development.ini")
     database, port = template_databases.new(kind, includes, folder / "modhub.sqlite"), free_port()
     url = f"http://127.0.0.1:{port}"
-    settings = {**SETTINGS, "modhub.base_url": url, **_compiled_templates}
-    installation = Installation(folder, database, includes, settings=settings)
+    installation = Installation(folder, database, includes, settings={**SETTINGS, "modhub.base_url": url, **settings})
     installation.start(port=port)
-    caller, owner = installation.register("caller"), installation.register("owner")
-    # Its number is 1: of all numbers schemathesis tries that one most.
-    own = caller.published("The caller's own")
-    assert caller.send_file(own["id"], "images", PNG, "image/png", name="own.png").status == 201
-    yield Served(installation, url, fill(installation, owner), caller.token)
+    yield installation, url
     installation.stop()
     template_databases.drop(database)
     assert "Traceback" not in installation.log(), installation.log()[-8000:]
+
+
+@pytest.fixture
+def served(kind, template_databases, tmp_path_factory, _compiled_templates):
+    """A service of the test's own, so that each run begins with the same."""
+    with serving(kind, template_databases, tmp_path_factory.mktemp("api"), _compiled_templates) as (installation, url):
+        caller, owner = installation.register("caller"), installation.register("owner")
+        # Its number is 1: of all numbers schemathesis tries that one most.
+        own = caller.published("The caller's own")
+        assert caller.send_file(own["id"], "images", PNG, "image/png", name="own.png").status == 201
+        yield Served(installation, url, fill(installation, owner), caller.token)
 
 
 def fill(installation, owner):

@@ -8,10 +8,10 @@ import shutil
 import subprocess
 import time
 from collections import Counter
+from contextlib import closing
 from http.cookiejar import CookieJar
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
 from urllib.parse import urlencode, urljoin
 from urllib.request import HTTPCookieProcessor, build_opener
 
@@ -21,10 +21,9 @@ from bs4 import BeautifulSoup
 from PIL import Image
 
 from modhub_client.names import clean_name
-from modhub_testing.caller import Caller
-from modhub_testing.service import PASSWORD, Installation, features_of, free_port, script
+from modhub_testing.service import PASSWORD, script
 
-from .conftest import MACHINE_KEY, ROOT, SETTINGS
+from .conftest import MACHINE_KEY, ROOT, serving
 
 LIBRARY = ROOT / "clients" / "modhub_js"
 MODULES = ROOT / "var" / "typescript" / "node_modules"
@@ -34,34 +33,17 @@ CHAIN = 12
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
 
-class Served(NamedTuple):
-    """A service with mods, the provider of its accounts, and what the scenarios are told."""
-
-    installation: Installation
-    url: str
-    provider: Any
-    author: Caller
-    given: dict[str, Any]
-
-
 @pytest.fixture(scope="module")
 def served(template_databases, tmp_path_factory, _compiled_templates):
-    folder = tmp_path_factory.mktemp("library")
-    includes = features_of(ROOT / "development.ini")
-    database, port = template_databases.new("sqlite", includes, folder / "modhub.sqlite"), free_port()
-    url, provider = f"http://127.0.0.1:{port}", PROVIDER["Provider"]()
-    steam = {"modhub_auth.steam": "true", "modhub_auth.steam_provider": provider.endpoint}
-    settings = {**SETTINGS, **steam, "modhub.base_url": url, **_compiled_templates}
-    installation = Installation(folder, database, includes, settings=settings)
-    installation.start(port=port)
-    author = installation.register("author")
-    for name in ("publisher", "voter"):
-        installation.register(name)
-    yield Served(installation, url, provider, author, {"url": url, "password": PASSWORD, **fill(author)})
-    installation.stop()
-    provider.close()
-    template_databases.drop(database)
-    assert "Traceback" not in installation.log(), installation.log()[-8000:]
+    """What the scenarios are told of a service with mods."""
+    with closing(PROVIDER["Provider"]()) as provider:
+        settings = {"modhub_auth.steam": "true", "modhub_auth.steam_provider": provider.endpoint, **_compiled_templates}
+        folder = tmp_path_factory.mktemp("library")
+        with serving("sqlite", template_databases, folder, settings) as (installation, url):
+            author = installation.register("author")
+            for name in ("publisher", "voter"):
+                installation.register(name)
+            yield {"url": url, "password": PASSWORD, **fill(author)}
 
 
 def fill(author):
@@ -89,7 +71,7 @@ def png():
 
 
 def start(served, scenario, **more):
-    words = ["node", str(Path(__file__).with_name("library.mjs")), scenario, json.dumps({**served.given, **more})]
+    words = ["node", str(Path(__file__).with_name("library.mjs")), scenario, json.dumps({**served, **more})]
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -167,7 +149,7 @@ def test_a_chain_survives_a_cut_connection_and_a_replaced_file(served):
     # C-FILE-2, C-SYNC-9
     found = run(served, "chain")
     assert found["replaced"] == found["order"][-1]
-    assert found["order"] == served.given["chain"]
+    assert found["order"] == served["chain"]
     assert found["names"] == [["mod.zip"]] * (CHAIN - 1) + [["new.js"]]
     assert (found["damage"], found["left"], found["cuts"]) == ([], [], 1)
     assert found["last"]["received"] == found["last"]["bytes"]
@@ -179,7 +161,7 @@ def test_a_chain_survives_a_cut_connection_and_a_replaced_file(served):
 def test_updates_replace_remove_and_repair(served):
     # C-SYNC-3, C-SYNC-17
     found = run(served, "update")
-    mod = served.given["pair"][1]
+    mod = served["pair"][1]
     assert found["fresh"] == {"changed": [], "gone": [], "relationsChanged": [], "advised": []}
     assert [one["guid"] for one in found["found"]["changed"]] == [mod]
     assert found["found"]["relationsChanged"] == [mod]
@@ -216,7 +198,7 @@ def test_pairing_signs_in_an_account_of_a_platform(served):
     assert program.stdout
     shown = json.loads(program.stdout.readline())
     assert set(shown) == {"userCode", "verificationUrl", "expiresInSeconds", "intervalSeconds"}
-    visitor = Visitor(served.url)
+    visitor = Visitor(served["url"])
     login = visitor.open(shown["verificationUrl"])
     provider = visitor.open(login.select_one('a[href*="/platform/steam"]')["href"])
     page = visitor.send(provider, subject=PROVIDER["SUBJECT"])
@@ -231,7 +213,7 @@ def test_pairing_signs_in_an_account_of_a_platform(served):
 
 
 def test_a_second_factor_is_asked_for(served):
-    visitor = Visitor(served.url)
+    visitor = Visitor(served["url"])
     visitor.sign_up("careful@example.org")
     page = visitor.open("/Modhub/account/authenticator")
     totp = pyotp.TOTP(page.select_one("#authenticator-secret").get_text())
@@ -248,7 +230,8 @@ def test_one_refresh_over_clients_and_processes(served, tmp_path):
     # The lock of a process that was killed is taken over.
     ended = subprocess.Popen(["true"])
     ended.wait()
-    (tmp_path / f"{re.sub(r'[^A-Za-z0-9]+', '-', f'modhub {served.url} session')}.lock").write_text(str(ended.pid))
+    name = re.sub("[^A-Za-z0-9]+", "-", f"modhub {served['url']} session")
+    (tmp_path / f"{name}.lock").write_text(str(ended.pid))
     programs = [start(served, "refresh", folder=str(tmp_path)) for _ in range(2)]
     found = [finish(program) for program in programs]
     assert sum(each["refreshes"] for each in found) == 1
@@ -273,7 +256,7 @@ def test_publishing_goes_on_after_any_failure(served, tmp_path):
 def test_a_follower_tells_what_concerns_the_installed(served):
     # C-SYNC-4
     found = run(served, "follow")
-    assert found == {"changed": [served.given["mod"]], "app": "1.4", "offline": "offline"}
+    assert found == {"changed": [served["mod"]], "app": "1.4", "offline": "offline"}
 
 
 def without_examples(value):
@@ -317,7 +300,7 @@ def test_the_program_of_the_guide_runs(served, tmp_path):
     (tmp_path / "node_modules" / "modhub-client").symlink_to(LIBRARY)
     program = program_of_the_guide()
     assert len(program.splitlines()) <= 30
-    (tmp_path / "overlay.mjs").write_text(program.replace("https://mods.example.org", served.url), "utf-8")
+    (tmp_path / "overlay.mjs").write_text(program.replace("https://mods.example.org", served["url"]), "utf-8")
     done = subprocess.run(
         ["node", "overlay.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS, check=False
     )
