@@ -9,17 +9,18 @@ KEYS = f"{KEY}\nwiki-key Modhub:wiki\nboth-key Modhub:wiki Modhub:app\n"
 class Agent:
     """A build agent: the calls of "App publishing" by a key."""
 
-    def __init__(self, site, key=KEY):
+    headers = {"X-Api-Key": KEY}
+
+    def __init__(self, site):
         self.site = site
-        self.headers = {} if key is None else {"X-Api-Key": key}
 
     def upload(self, os="windows", body=b"a build", status=201, query="", content_type="application/octet-stream"):
-        headers = self.headers if content_type is None else {**self.headers, "Content-Type": content_type}
-        return self.site.post(f"/api/modhub/app/{os}{query}", body, headers=headers, status=status)
+        url = f"/api/modhub/app/{os}{query}"
+        return self.site.post(url, body, headers=self.headers, content_type=content_type, status=status)
 
-    def push(self, body=b"1.0\n- All new", status=201, **headers):
-        headers = {"Content-Type": "text/plain", **self.headers, **headers}
-        return self.site.post("/api/modhub/app/changelog", body, headers=headers, status=status)
+    def push(self, body=b"1.0\n- All new"):
+        headers = {"Content-Type": "text/plain", **self.headers}
+        return self.site.post("/api/modhub/app/changelog", body, headers=headers, status=201)
 
     def pop(self, status=200):
         return self.site.delete("/api/modhub/app/changelog", headers=self.headers, status=status)

@@ -1,10 +1,15 @@
 """The core with accounts and the feature, on a fresh database of each kind."""
 
+from datetime import UTC, datetime
+
 import pytest
+from sqlalchemy import insert
 
 from modhub_downloads.counting import DownloadWriter
+from modhub_downloads.models import DailyDownloads, day_of
 from modhub_downloads.read_service import count_versions
 from modhub_testing import TEST_ACCOUNTS
+from tests.people import write
 
 FEATURES = f"{TEST_ACCOUNTS} modhub_downloads"
 
@@ -15,13 +20,24 @@ def site(start):
 
 
 @pytest.fixture
-def counts(site):
+def writer(site):
+    return site.find_service(DownloadWriter)
+
+
+@pytest.fixture
+def counts(site, writer):
     """Writes what waits, and returns the downloads of a mod by version."""
 
     def read(mod):
-        site.find_service(DownloadWriter).write_all()
-        assert len(site.find_service(DownloadWriter).counter) == 0
+        writer.write_all()
+        assert len(writer.counter) == 0
         counts = count_versions(site.databases.raw_queries, mod["id"])
         return {count.version: count.downloads for count in counts}
 
     return read
+
+
+def count(site, mod_id, *rows, version="1"):
+    """Rows of (days ago, downloads)."""
+    today = day_of(datetime.now(UTC))
+    write(site, insert(DailyDownloads).values([(mod_id, version, today - ago, number) for ago, number in rows]))

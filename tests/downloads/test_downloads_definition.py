@@ -144,10 +144,9 @@ def rows_of(site, *columns):
         return [tuple(row) for row in session.execute(select(*columns).order_by(*columns))]
 
 
-def test_at_midnight_a_new_day_with_another_salt_begins_and_no_address_is_stored(site, clock):
+def test_at_midnight_a_new_day_with_another_salt_begins_and_no_address_is_stored(site, writer, clock):
     # C-DL-2, C-DL-3
     mod, today = published_mod(site), day_of(MIDNIGHT)
-    writer = site.find_service(DownloadWriter)
     clock(EVENING)
     download(site, mod, "203.0.113.77")
     clock(MIDNIGHT)
@@ -164,10 +163,9 @@ def test_at_midnight_a_new_day_with_another_salt_begins_and_no_address_is_stored
         assert b"203.0.113.77" not in b"".join(path.read_bytes() for path in file.parent.glob(file.name + "*"))
 
 
-def test_salts_and_hashes_end_with_their_day(site, clock):
+def test_salts_and_hashes_end_with_their_day(site, writer, clock):
     # C-DL-3
     mod, today = published_mod(site), day_of(MIDNIGHT)
-    writer = site.find_service(DownloadWriter)
     clock(EVENING)
     download(site, mod)
     writer.write_all()
@@ -188,38 +186,36 @@ def test_salts_and_hashes_end_with_their_day(site, clock):
     assert rows_of(site, DailyDownloads.downloads) == [(1,), (1,)]
 
 
-def test_what_arrives_after_its_day_was_closed_counts_today(site, clock):
+def test_what_arrives_after_its_day_was_closed_counts_today(site, writer, clock):
     # C-DL-2
     mod, today = published_mod(site), day_of(MIDNIGHT)
-    writer, counter = site.find_service(DownloadWriter), site.find_service(DownloadWriter).counter
     clock(MIDNIGHT + timedelta(minutes=6))
     writer.run_night()
     for day in (today - 1, today, today + 1):
-        counter.add(CountedDownload(day, "192.0.2.1", mod["id"], "1"))
-    counter.add(CountedDownload(today - 1, "192.0.2.2", mod["id"], "1"))
-    counter.add(CountedDownload(today, "192.0.2.1", 10**6, "1"))  # of a mod that is gone
+        writer.counter.add(CountedDownload(day, "192.0.2.1", mod["id"], "1"))
+    writer.counter.add(CountedDownload(today - 1, "192.0.2.2", mod["id"], "1"))
+    writer.counter.add(CountedDownload(today, "192.0.2.1", 10**6, "1"))  # of a mod that is gone
     writer.write_all()
     assert rows_of(site, DailyDownloads.day, DailyDownloads.downloads) == [(today, 2)]
     assert rows_of(site, DaySalt.day) == [(today,)]
-    assert len(counter) == 0
+    assert len(writer.counter) == 0
 
 
 def lost_connection(*_):
     raise OSError("lost")
 
 
-def test_an_error_loses_nothing_and_a_repetition_adds_nothing(site, counts, monkeypatch):
+def test_an_error_loses_nothing_and_a_repetition_adds_nothing(site, writer, counts, monkeypatch):
     # C-DL-7
     mod = published_mod(site)
     for number in range(3):
         download(site, mod, f"192.0.2.{number}")
-    counter = site.find_service(DownloadWriter).counter
     with monkeypatch.context() as broken:
         # The commit succeeds, but the process does not learn it.
         broken.setattr(DownloadCounter, "remove", lost_connection)
         with pytest.raises(OSError, match="lost"):
-            site.find_service(DownloadWriter).write_all()
-    assert len(counter) == 3
+            writer.write_all()
+    assert len(writer.counter) == 3
     assert counts(mod) == {"1": 3}
 
 
@@ -243,7 +239,7 @@ def test_memory_is_bounded(start, monkeypatch):
     assert site.get(mod_address(mod, "downloads")).json["total"] == 4
 
 
-def test_two_writers_count_a_caller_once(site, counts):
+def test_two_writers_count_a_caller_once(site, writer, counts):
     # C-DL-2
     mods = [published_mod(site) for _ in range(3)]
     day = day_of(datetime.now(UTC))
@@ -254,7 +250,6 @@ def test_two_writers_count_a_caller_once(site, counts):
             for mod in mods:
                 counter.add(CountedDownload(day, f"192.0.2.{number}", mod["id"], "1"))
         mods.reverse()
-        own = site.find_service(DownloadWriter)
-        writers.append(DownloadWriter(own._databases, own._mods, counter))
+        writers.append(DownloadWriter(writer._databases, writer._mods, counter))
     at_once([writer.write_all for writer in writers])
     assert [counts(mod) for mod in mods] == [{"1": 300}] * 3

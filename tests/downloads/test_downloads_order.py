@@ -48,22 +48,6 @@ def test_all_pages_together_have_each_mod_once_and_in_order(site, ids, size):
     assert listed(site, f"size={size}&page={page_count + 1}") == []
 
 
-@pytest.mark.parametrize(
-    ("query", "places"),
-    [
-        ("game=portal", range(1, MODS, 2)),
-        ("q=mod+2", [2, 12, *range(20, MODS)]),
-        ("q=mod+1&game=tetris", [10, 12, 14, 16, 18]),
-    ],
-)
-def test_a_filter_keeps_the_order(site, ids, query, places):
-    # C-FRONT-7
-    pages = [listed(site, f"{query}&size=4&page={number}") for number in range(1, 9)]
-    assert [mod_id for page in pages for mod_id in page] == expected(ids, [*places])
-    total = site.get(f"/Modhub?sort=downloads&{query}").html.find(id="results").text
-    assert total == f"{len([*places])} mods"
-
-
 def test_the_page_leads_on_in_the_same_order(site, ids):
     # C-FRONT-7
     page = site.get("/Modhub?sort=downloads&size=20&game=Tetris&page=1").html

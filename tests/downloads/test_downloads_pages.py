@@ -5,9 +5,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import insert
 
-from modhub_downloads.models import DailyDownloads, ModDownloads, day_of
+from modhub_downloads.models import ModDownloads
 from modhub_testing.mods import hide_mod, mod_address, new_mod, published_mod, upload_asset
 from tests.people import write
+
+from .conftest import count
 
 pytestmark = pytest.mark.slow
 
@@ -18,22 +20,8 @@ DEFINITION = (
 OWNER_COOKIE = {"Cookie": "account=7"}
 
 
-def count(site, mod, *rows):
-    """Rows of (version, days ago, downloads)."""
-    values = [
-        {"mod_id": mod["id"], "version": version, "day": day_of(datetime.now(UTC)) - ago, "downloads": number}
-        for version, ago, number in rows
-    ]
-    write(site, insert(DailyDownloads).values(values))
-
-
 def words(element):
     return " ".join(element.text.split())
-
-
-def workshop(site, mod):
-    page = site.get(f"/Modhub/mine/{mod['id']}?part=details", headers=OWNER_COOKIE).html
-    return page.select_one('[aria-labelledby="downloads"]')
 
 
 def test_the_page_says_how_often(site):
@@ -71,8 +59,10 @@ def test_the_owner_sees_days_and_versions(site):
     # C-DL-4
     mod = published_mod(site, version="1")
     upload_asset(site, mod, "code", version="2", name="a.zip")
-    count(site, mod, ("1", 40, 7), ("1", 29, 2), ("2", 3, 6), ("2", 0, 3))
-    section = workshop(site, mod)
+    count(site, mod["id"], (40, 7), (29, 2))
+    count(site, mod["id"], (3, 6), (0, 3), version="2")
+    page = site.get(f"/Modhub/mine/{mod['id']}?part=details", headers=OWNER_COOKIE).html
+    section = page.select_one('[aria-labelledby="downloads"]')
     assert "18 downloads; 11 in the last 30 days." in words(section)
     assert DEFINITION in words(section)
     versions, days = section.select("table")
@@ -94,7 +84,7 @@ def test_the_owner_sees_days_and_versions(site):
 def test_what_not_everybody_sees_shows_no_counts(site, state):
     # C-OWN-11
     mod = new_mod(site) if state == "draft" else published_mod(site)
-    count(site, mod, ("1", 0, 5))
+    count(site, mod["id"], (0, 5))
     if state == "hidden":
         hide_mod(site, mod)
     for address in (f"/Modhub/mine/{mod['id']}", f"/Modhub/mine/{mod['id']}/preview"):

@@ -1,31 +1,22 @@
 """Popular this week: an order and a row of pages, computed into a table; and the figure on cards."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, select, update
 
 import modhub_downloads.popular
 from modhub.catalogue.models import Vote
 from modhub.db import now
-from modhub_downloads.models import DailyDownloads, PopularMod, PopularState, day_of
+from modhub_downloads.models import DailyDownloads, PopularMod, PopularState
 from modhub_downloads.popular import update_popular, weight_of
 from modhub_testing.mods import hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.workers import find_worker
 from tests.people import read, write
 
-from .conftest import FEATURES
+from .conftest import FEATURES, count
 
 pytestmark = pytest.mark.postgres
-
-
-def count(site, mod_id, *rows):
-    """Rows of (days ago, downloads)."""
-    values = [
-        {"mod_id": mod_id, "version": "1", "day": day_of(datetime.now(UTC)) - ago, "downloads": number}
-        for ago, number in rows
-    ]
-    write(site, insert(DailyDownloads).values(values))
 
 
 def vote(site, mod, *votes):

@@ -8,7 +8,6 @@ import pytest
 
 from modhub.plugins.workers import Workers
 from modhub_downloads import counting
-from modhub_downloads.counting import DownloadWriter
 from modhub_downloads.models import ModDownloads, day_of
 from modhub_downloads.services import CountedDownload, DownloadCounter
 from modhub_testing.mods import mod_address, published_mod
@@ -17,9 +16,9 @@ from modhub_testing.workers import find_worker, run_worker
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 
-def test_a_worker_survives_a_database_that_fails(site, monkeypatch, caplog):
+def test_a_worker_survives_a_database_that_fails(site, writer, monkeypatch, caplog):
     # C-DL-7
-    mod, counter = published_mod(site), site.find_service(DownloadWriter).counter
+    mod, counter = published_mod(site), writer.counter
     with monkeypatch.context() as broken:
         broken.setattr("modhub_downloads.counting.write_downloads", lambda *_: 1 / 0)
         for _ in range(3):
@@ -33,9 +32,9 @@ def test_a_worker_survives_a_database_that_fails(site, monkeypatch, caplog):
     assert (len(counter), site.get(mod_address(mod, "downloads")).json["total"]) == (0, 1)
 
 
-def test_a_worker_writes_when_it_stops(site):
+def test_a_worker_writes_when_it_stops(site, writer):
     # C-DL-7
-    mod, counter = published_mod(site), site.find_service(DownloadWriter).counter
+    mod, counter = published_mod(site), writer.counter
     workers = Workers()
     workers.start(site.registry, [find_worker(site.registry, "download counts")])
     counter.add(CountedDownload(day_of(datetime.now(UTC)), "192.0.2.1", mod["id"], "1"))
@@ -43,10 +42,10 @@ def test_a_worker_writes_when_it_stops(site):
     assert site.get(mod_address(mod, "downloads")).json["total"] == 1
 
 
-def test_the_workers_of_a_process_write_nothing_twice(site, monkeypatch):
+def test_the_workers_of_a_process_write_nothing_twice(site, writer, monkeypatch):
     # C-DL-7
-    mod, counter = published_mod(site), site.find_service(DownloadWriter).counter
-    writer, asked, may_write, batches = site.find_service(DownloadWriter), Semaphore(0), Event(), []
+    mod, counter = published_mod(site), writer.counter
+    asked, may_write, batches = Semaphore(0), Event(), []
     first, write_downloads = DownloadCounter.first, counting.write_downloads
 
     def ask(self, most):

@@ -16,6 +16,8 @@ from modhub_testing.mods import (
     upload_asset,
 )
 
+from .conftest import plan
+
 ABSENT = "01234567-89AB-cdef-0123-456789abcdef"
 LOOKUP, UPDATES = "/api/modhub/lookup", "/api/modhub/updates"
 
@@ -63,12 +65,7 @@ def test_the_changelog_of_a_changed_mod_has_what_is_new_to_the_caller(site):
 
 
 def relations_of(site, mod):
-    (step,) = (step for step in plan(site, mod)["steps"] if step["guid"] == mod["guid"])
-    return str(step["relations"])
-
-
-def plan(site, *mods):
-    return site.post_json("/api/modhub/plan", {"want": [mod["guid"] for mod in mods]}, status=200).json
+    return plan(site, mod["guid"])["steps"][-1]["relations"]
 
 
 def edit(site, mod, **fields):

@@ -6,13 +6,11 @@ import pytest
 
 from modhub_testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod
 
+from .conftest import plan
+
 pytestmark = pytest.mark.slow
 
 ABSENT = "01234567-89AB-cdef-0123-456789abcdef"
-
-
-def plan(site, *want, have=()):
-    return site.post_json("/api/modhub/plan", {"want": list(want), "have": list(have)}, status=200).json
 
 
 def shown(answer):

@@ -178,6 +178,8 @@ def test_the_way_to_read_changes_no_hit(site, ids, monkeypatch, choices):
         "tag=map&game=portal&q=mod+1": [15, 21],
         "tag=map&game=portal&q=o+1": [15, 21],
         "tag=map&game=tetris&q=mod+1": [12, 18],
+        "game=portal": [*range(1, MODS, 2)],
+        "game=tetris&q=mod+1": [10, 12, 14, 16, 18],
     }
     for query, places in expectations.items():
         for sort in ("new", "top", "downloads"):

@@ -16,12 +16,9 @@ def wiki(start):
 def publish(wiki):
     """``publish(path, text, status=201, key=..., title=...)``: the answer's JSON."""
 
-    def put(path, text, *, status=201, mount="/Modhub/api/wiki", key="wiki-key", **query):
-        body = text.encode() if isinstance(text, str) else text
-        address = f"{mount}/{path}" + (
-            "?" + "&".join(f"{name}={value}" for name, value in query.items()) if query else ""
-        )
+    def put(path, text, *, status=201, key="wiki-key", title=""):
+        address = f"/Modhub/api/wiki/{path}?title={title}"
         headers = {"X-Api-Key": key}
-        return wiki.put(address, body, headers=headers, content_type="text/markdown", status=status).json
+        return wiki.put(address, text.encode(), headers=headers, content_type="text/markdown", status=status).json
 
     return put
