@@ -171,7 +171,7 @@ def test_only_what_everybody_sees_and_only_to_whom_it_may_go(site, ada, follower
     with site.databases.write_session.begin() as session:
         block_accounts(session, [session.get_one(Account, blocked.id)])
     ada.call("post", f"/api/modhub/{ada.publish('Seen')['id']}/publish")
-    site.delete(f"/api/modhub/{deleted['id']}", headers={"Authorization": f"Bearer {ada.token}"}, status=204)
+    ada.call("delete", f"/api/modhub/{deleted['id']}", status=204)
     assert make(site) == [(follower.id, 1)]
     text = text_of(follower.digests()[0])
     assert "Seen" in text

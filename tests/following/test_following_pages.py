@@ -166,7 +166,7 @@ def test_following_ends_with_the_mod_and_with_the_account(site, ada, bob):
     bob.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")
     eve = register(ada.site, "Eve")
     eve.press("/Modhub?game=portal", "/Modhub/following/game?game=portal")
-    ada.site.delete(f"/api/modhub/{mod['id']}", headers={"Authorization": f"Bearer {ada.token}"}, status=204)
+    ada.call("delete", f"/api/modhub/{mod['id']}", status=204)
     assert listed(bob) == ["Ada"]
     delete_person(site, ada.id)
     assert listed(bob) == []

@@ -92,7 +92,7 @@ def test_what_nobody_sees_is_not_counted(site, ada, bob):
     assert unread(bob) == ""
     restore_mod(site, mod)
     assert unread(bob) == "1"
-    site.delete(f"/api/modhub/{mod['id']}", headers={"Authorization": f"Bearer {ada.token}"}, status=204)
+    ada.call("delete", f"/api/modhub/{mod['id']}", status=204)
     assert unread(bob) == ""
 
 

@@ -11,7 +11,6 @@ from modhub.blobs import BlobStore
 from modhub.catalogue.pictures.maker import PictureMaker
 from modhub.catalogue.samples import SAMPLE_FILES
 from modhub_auth.publisher_keys import create_key
-from modhub_client.verify.report import CheckState
 from modhub_client.verify.run import Run, RunCredentials
 from modhub_client.verify.runner import run_checks
 from modhub_client.verify.service import VerifiedService
@@ -90,12 +89,6 @@ class Verified:
         self.faulty.calls.clear()
         for address in self.left():
             self.site.delete(address, headers={**self.bearer, "X-Api-Key": BOTH}, status=204)
-
-    def find_broken(self, check, faults):
-        """What a check says of the service with these faults; empty if it notices none of them."""
-        self.faulty.faults = faults
-        (result,) = self.verify([check], self.publisher if check.name == BY_KEY else None).results
-        return result.detail if result.state is CheckState.BROKEN else ""
 
 
 def fill(site):

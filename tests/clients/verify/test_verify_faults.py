@@ -6,6 +6,7 @@ import pytest
 
 from modhub_client.verify import owner
 from modhub_client.verify.parts import CHECKS
+from modhub_client.verify.report import CheckState
 from modhub_client.verify.run import UNKNOWN_GUID, UNKNOWN_ID
 from modhub_testing.broken_service import (
     Fault,
@@ -159,4 +160,6 @@ BY_NAME = {check.name: check for check in CHECKS}
 @pytest.mark.parametrize(("name", "faults"), [(name, faults) for name, *faults in FAULTS])
 def test_a_fault_turns_its_check_red(verified, monkeypatch, name, faults):
     monkeypatch.setattr(owner, "CLEANING_SECONDS", 0.0)
-    assert verified.find_broken(BY_NAME[name], faults)
+    verified.faulty.faults = faults
+    (result,) = verified.verify([BY_NAME[name]], verified.publisher if name == BY_KEY else None).results
+    assert result.state is CheckState.BROKEN, result.detail
