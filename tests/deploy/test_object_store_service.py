@@ -9,8 +9,6 @@ from sqlalchemy import text
 
 from modhub.admin.program import run_command
 from modhub.blobs import BlobStore, maintenance
-from modhub.blobs.local import LocalStore
-from modhub.blobs.moving import copy_store
 from modhub.blobs.s3 import S3Store
 from modhub_testing.commands import issue_certificate
 from modhub_testing.lines import Line
@@ -114,23 +112,6 @@ def test_an_endpoint_with_tls_is_used_only_if_its_certificate_is_trusted(
         assert site.get(mod_address(mod, "download")).body == LONG
     finally:
         line.close()
-
-
-def test_files_move_from_disk_to_the_object_store_and_back(object_store, prefix, start, tmp_path):
-    site = start()
-    mod = new_mod(site)
-    upload_asset(site, mod, "code", LONG, version="1", name="mod.zip")
-    upload_asset(site, mod, "css", b"a{}", name="a.css")
-    disk, objects, back = site.find_service(BlobStore), object_store.store(prefix), LocalStore(tmp_path / "back")
-    for source, target in ((disk, objects), (object_store.store(prefix), back)):
-        for expected in (2, 0):
-            result = copy_store(site.databases, source, target, lambda _: None)
-            assert (result.copied, result.present, result.damaged) == (expected, 2 - expected, [])
-        with site.databases.readonly_session() as session:
-            assert list(maintenance.blob_damage(session, target)) == []
-    key, _ = next(objects.keys())
-    object_store.object(f"{prefix}/{key}", b"damaged")
-    assert copy_store(site.databases, disk, object_store.store(prefix), lambda _: None).copied == 1
 
 
 def test_a_backup_of_an_object_store_is_restored_into_another(
