@@ -25,7 +25,6 @@ from modhub_testing.mods import (
     mod_address,
     notes_of_mod,
     published_mod,
-    upload_asset,
 )
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
@@ -73,25 +72,6 @@ def test_every_broken_copy_is_reported_and_mended(site, monkeypatch):
     assert len(copy_damage(site)) == 1
     assert copies.rebuild_copies(begin) == 1
     assert copy_damage(site) == []
-
-
-def test_no_id_is_given_out_twice(site):
-    # C-MOD-2, T-B5
-    own = site.as_account(OWNER)
-    seen = []
-    for _ in range(3):
-        mod = published_mod(site)
-        image = upload_asset(site, mod, "images")["assets"][-1]["url"]
-        note = notes_of_mod(site, mod)[0]["id"]
-        seen += [("mod", mod["id"]), ("guid", mod["guid"]), ("note", note), ("asset", image)]
-        seen.append(("asset", mod["assets"][0]["url"]))
-        own.delete(mod_address(mod, "images", image.rpartition("/")[2]))
-        again = upload_asset(site, mod, "images")["assets"][-1]["url"]
-        own.delete(mod_address(mod, "changelog", note))
-        upload_asset(site, mod, "code", version="1")
-        seen += [("asset", again), ("note", notes_of_mod(site, mod)[0]["id"])]
-        own.delete(mod_address(mod))
-    assert len(set(seen)) == len(seen) == 21
 
 
 def test_an_undone_write_leaves_the_copies_alone(site, monkeypatch):

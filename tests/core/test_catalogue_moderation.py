@@ -72,4 +72,5 @@ def test_votes_wait_for_the_mod(site):
     assert refused.value.status == 404
     restore_mod(site, mod)
     assert voter.get(url).json == {"ups": 1, "downs": 0, "value": 1}
+    assert site.as_account(9).get(url).json["value"] == 0
     assert site.get("/api/modhub?sort=top").json["mods"][0]["id"] == mod["id"]

