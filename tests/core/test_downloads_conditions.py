@@ -109,10 +109,8 @@ def test_ranges(value, expected):
     assert judge({"Range": value}, "HEAD") == judge({}), "only GET has ranges (14.2)"
 
 
-@pytest.mark.parametrize(("value", "expected"), [("bytes=0-", 416), ("bytes=-0", 416), ("bytes=-5", 200)])
-def test_ranges_of_an_empty_file(value, expected):
-    outcome = judge({"Range": value}, size=0)
-    assert (int(outcome.status), outcome.start, outcome.stop) == (expected, 0, 0)
+def test_ranges_of_an_empty_file():
+    assert [int(judge({"Range": value}, size=0).status) for value in ("bytes=0-", "bytes=-5")] == [416, 200]
 
 
 FIELDS = ["If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range", "Range"]
