@@ -224,9 +224,6 @@ def test_help_ends_with_examples_that_are_right_calls(everything):
             line = re.split(r"  | > | \| ", example)[0].replace("HEX", "0" * 64).replace("9f86d0...", "0" * 64)
             # The paths and numbers in it need not exist.
             assert parser.parse_args(["-c", "my.ini", *shlex.split(line)]).command == name
-    hide = commands["mod"]._actions[-1].choices["hide"].format_help()
-    assert 'mod hide 12 13 --reason "Malware"' in hide
-    assert "mod delete" not in hide
 
 
 def test_wrong_words_are_usage_errors(everything, run):
