@@ -1,22 +1,14 @@
 """The setting ``modhub.storage``: valid stores, and the errors of invalid ones."""
 
-import stat
 from pathlib import Path
 
 import pytest
 
-from modhub.blobs import LocalStore, open_local_store, storage_from_url
+from modhub.blobs import open_local_store, storage_from_url
 
 
 def open_store(value):
     return storage_from_url(value, {"file": open_local_store}, {})
-
-
-def test_a_folder_is_made_for_us_alone(tmp_path):
-    store = open_store(f"file://{tmp_path}/some/files")
-    assert isinstance(store, LocalStore)
-    assert stat.S_IMODE((tmp_path / "some" / "files").stat().st_mode) == 0o700
-    store.probe()
 
 
 @pytest.mark.parametrize(

@@ -32,15 +32,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 BREAKS = [
     update(PublicMod).values(document=b"{}"),
-    update(PublicMod).values(score=5),
-    update(PublicMod).values(owner=9),
-    update(PublicMod).values(requires="x"),
     update(PublicText).values(text="other"),
     update(PublicGame).values(folded="other"),
-    delete(PublicGame),
-    delete(PublicText),
     delete(PublicRequirement),
-    update(PublicRequirement).values(guid="x"),
     update(PublicCounter).values(value=7),
     update(Mod).values(title="other"),
     update(Mod).values(published=False),

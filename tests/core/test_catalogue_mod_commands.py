@@ -71,7 +71,6 @@ def test_a_long_list_has_pages(site, run, monkeypatch):
     assert run("list", "--limit", "4")[1][-1] == "There are more: --page 2"
     assert listed(run, "--limit", "4", "--page", "3") == ids[8:]
     assert run("list", "--page", "2") == (0, ["There are no more."])
-    assert listed(run, "1", "--limit", "2", "--page", "2") == ids[1::2][2:4]
 
 
 def test_all_about_one_mod(site, run, monkeypatch):

@@ -7,6 +7,7 @@ from threading import Thread
 import pytest
 from sqlalchemy import select, text, update
 
+from modhub.audit.models import AuditEntry
 from modhub.catalogue.models import Mod
 from modhub.db import changes, now
 from modhub.db.changes import ChangeReader, Generation, What
@@ -46,8 +47,8 @@ def full_text_is_true(site):
 
 
 def test_each_write_is_seen_as_the_contract_says(site):
-    # C-MOD-13
-    """What the feed of changes says of it, and whether ``updatedAt`` moves; the public copies are always true."""
+    # C-AUD-1, C-MOD-13
+    """What feed of changes and audit trail say of it, and whether ``updatedAt`` moves; copies are always true."""
     own, other = site.as_account(OWNER), site.as_account(8)
     mod = new_mod(site, title="One")
     draft = new_mod(site)
@@ -57,40 +58,54 @@ def test_each_write_is_seen_as_the_contract_says(site):
     image = upload_asset(site, mod, "images", content_type="image/png")["assets"][-1]["url"].rpartition("/")[2]
     assert serial(site) == 0
     assert publish_test_mod(site, mod)["updatedAt"] > coded["updatedAt"]
-    note = notes_of_mod(site, mod)[0]["id"]
+    entry_address = mod_address(mod, "changelog", notes_of_mod(site, mod)[0]["id"])
+
+    def order():
+        images = [asset["url"] for asset in site.get(here).json["assets"] if asset["kind"] == "image"]
+        return [int(url.rpartition("/")[2]) for url in reversed(images)]
 
     def updated():
         mine = own.get("/api/modhub/mine").json["mods"]
         return str(next((entry["updatedAt"] for entry in mine if entry["id"] == mod_id), ""))
 
+    def deeds():
+        with site.databases.readonly_session() as session:
+            return session.scalars(select(AuditEntry.action).order_by(AuditEntry.id)).all()
+
+    captions = {"captions": [{"assetId": int(image), "caption": "Calm"}]}
     writes = [
-        (lambda: own.post(mod_address(mod, "publish")), "", False),
-        (lambda: own.put_json(here, {"title": "Two", "games": ["Portal"]}), "edited", True),
-        (lambda: own.put_json(here, {"requires": [GUID], "games": []}), "edited", True),
-        (lambda: own.put_json(here, {"title": " Two ", "requires": [GUID]}), "", False),
-        (lambda: upload_asset(site, mod, "code", b"two", version="2"), "file", True),
-        (lambda: upload_asset(site, mod, "css"), "file", True),
-        (lambda: upload_asset(site, mod, "images", content_type="image/png"), "file", True),
-        (lambda: own.delete(mod_address(mod, "images", image)), "file", True),
-        (lambda: upload_asset(site, mod, "code", b"four", version="2", status=409), "", False),
-        (lambda: other.put_json(mod_address(mod, "vote"), {"value": 1}), "", False),
-        (lambda: own.put_json(mod_address(mod, "changelog", note), {"text": "y"}), "file", False),
-        (lambda: own.delete(mod_address(mod, "changelog", note)), "file", False),
-        (lambda: own.put_json(mod_address(draft), {"title": "A draft"}), "", False),
-        (lambda: upload_asset(site, draft, "css"), "", False),
-        (lambda: hide_mod(site, draft), "", False),
-        (lambda: own.delete(mod_address(draft)), "", False),
-        (lambda: hide_mod(site, mod), "deleted", False),
-        (lambda: own.put_json(here, {"title": "Hidden", "games": ["Quake"]}), "", True),
-        (lambda: own.post(mod_address(mod, "publish")), "", False),
-        (lambda: restore_mod(site, mod), "published", False),
-        (lambda: own.delete(here), "deleted", False),
+        (lambda: own.post(mod_address(mod, "publish")), "", False, []),
+        (lambda: own.put_json(here, {"title": "Two", "games": ["Portal"]}), "edited", True, ["mod edited"]),
+        (lambda: own.put_json(here, {"requires": [GUID], "games": []}), "edited", True, ["mod edited"]),
+        (lambda: own.put_json(here, {"title": " Two ", "requires": [GUID]}), "", False, []),
+        (lambda: upload_asset(site, mod, "code", b"two", version="2"), "file", True, ["file uploaded"]),
+        (lambda: upload_asset(site, mod, "css"), "file", True, ["file uploaded"]),
+        (lambda: own.put_json(mod_address(mod, "captions"), captions), "file", True, ["image caption changed"]),
+        (lambda: upload_asset(site, mod, "images", content_type="image/png"), "file", True, ["file uploaded"]),
+        (lambda: own.put_json(mod_address(mod, "order"), {"assetIds": order()}), "file", True, ["images reordered"]),
+        (lambda: own.put_json(mod_address(mod, "superseded"), {"by": GUID}), "file", True, ["successor changed"]),
+        (lambda: own.delete(mod_address(mod, "images", image)), "file", True, ["image deleted"]),
+        (lambda: upload_asset(site, mod, "code", b"four", version="2", status=409), "", False, []),
+        (lambda: other.put_json(mod_address(mod, "vote"), {"value": 1}), "", False, []),
+        (lambda: own.put_json(entry_address, {"text": "y"}), "file", False, ["changelog entry edited"]),
+        (lambda: own.delete(entry_address), "file", False, ["changelog entry deleted"]),
+        (lambda: own.put_json(mod_address(draft), {"title": "A draft"}), "", False, ["mod edited"]),
+        (lambda: upload_asset(site, draft, "css"), "", False, ["file uploaded"]),
+        (lambda: hide_mod(site, draft), "", False, ["mod hidden"]),
+        (lambda: own.delete(mod_address(draft)), "", False, ["mod deleted"]),
+        (lambda: hide_mod(site, mod), "deleted", False, ["mod hidden"]),
+        (lambda: own.put_json(here, {"title": "Hidden", "games": ["Quake"]}), "", True, ["mod edited"]),
+        (lambda: own.post(mod_address(mod, "publish")), "", False, []),
+        (lambda: restore_mod(site, mod), "published", False, ["mod restored"]),
+        (lambda: own.delete(here), "deleted", False, ["mod deleted"]),
     ]
-    for number, (write, what, moves) in enumerate(writes):
-        before, was_updated = serial(site), updated()
+    assert deeds() == ["mod created", "mod created", "file uploaded", "file uploaded", "mod published"]
+    for number, (write, what, moves, actions) in enumerate(writes):
+        before, was_updated, told = serial(site), updated(), deeds()
         write()
         assert serial(site) == before + bool(what), number
         assert (updated() > was_updated) == moves, number
+        assert deeds() == told + actions, number
         if what:
             entry = entries(site)[-1]
             expected = (what, mod["guid"], None if what == "deleted" else mod_id)

@@ -6,7 +6,7 @@ import pytest
 
 import modhub
 from modhub.base.service_registry import find_service
-from modhub.base.settings import MachineKey, Secret, StartRefused, machine_keys, origin, secrets
+from modhub.base.settings import Secret, StartRefused, machine_keys, origin, secrets
 from modhub.db import Databases
 from modhub.plugins.declarations import Declarations
 from modhub_testing import TEST_SECRET
@@ -108,11 +108,3 @@ def test_secrets_do_not_show(good, caplog):
     assert TEST_SECRET not in repr(secrets(TEST_SECRET))
     assert "key" not in repr(machine_keys("key"))
     find_service(config.registry, Databases).dispose()
-
-
-def test_machine_keys_are_a_line_each():
-    # C-KEY-1
-    assert machine_keys(" a \n\n\t\nb  x:y  z\n") == (
-        MachineKey(Secret("a"), frozenset()),
-        MachineKey(Secret("b"), frozenset({"x:y", "z"})),
-    )

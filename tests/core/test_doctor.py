@@ -3,7 +3,6 @@
 import errno
 import ssl
 import threading
-from contextlib import contextmanager
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -56,19 +55,12 @@ def verify_backup(site, age=timedelta(0)):
         record_observation(session, BACKUP_VERIFIED, iso(now() - age))
 
 
-@contextmanager
-def served(start, includes="", **settings):
-    """The application behind its base_url."""
-    port = free_port()
-    site = start(includes, fresh=True, modhub__base_url=f"http://127.0.0.1:{port}", **settings)
-    verify_backup(site)
-    with running(site.app, listen=f"127.0.0.1:{port}"):
-        yield site
-
-
 def test_all_is_ok(start, examine):
     # C-RUN-19
-    with served(start) as site:
+    behind = f"127.0.0.1:{free_port()}"
+    site = start(fresh=True, modhub__base_url=f"http://{behind}")
+    verify_backup(site)
+    with running(site.app, listen=behind):
         files = stored_files(site)
         for _ in range(2):
             assert examine(site) == (0, {label: ["ok"] for label in LABELS})

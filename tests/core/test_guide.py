@@ -34,15 +34,10 @@ def test_its_own_tests_pass(guide_feature, start):
         test(start)
 
 
-@pytest.mark.postgres
-def test_its_migration_makes_its_tables(guide_feature, start):
-    site = start(INCLUDES)
-    (package,) = (package for package in site.declarations.migrations if package.package == PACKAGE)
-    assert schema_differences(site.databases, package) == []
-
-
 def test_what_it_declares(guide_feature, start):
     site = start(INCLUDES, modhub_bookmarks__days="7")
+    (package,) = (package for package in site.declarations.migrations if package.package == PACKAGE)
+    assert schema_differences(site.databases, package) == []
     assert site.registry.settings["modhub_bookmarks.days"] == 7
     rules = site.find_service(BodyRules)
     assert rules.find("POST", "/api/modhub/1/bookmarks").limit == 4096
