@@ -10,7 +10,7 @@ from datetime import timedelta
 
 import psycopg
 import pytest
-from sqlalchemy import make_url, select, update
+from sqlalchemy import make_url, update
 
 from modhub.blobs import BlobStore, maintenance
 from modhub.blobs.models import StoredBlob, create_blob_row
@@ -43,6 +43,15 @@ def orphan(site, content=b"orphan", *, publish=True):
 def keys(site):
     listed = site.find_service(BlobStore).keys()
     return {key for key, _ in listed}
+
+
+def sweep(site, *age):
+    return maintenance.sweep(site.databases, site.find_service(BlobStore), *age)
+
+
+def damage(site):
+    with site.databases.readonly_session() as session:
+        return [sentence for _, sentence in maintenance.blob_damage(session, site.find_service(BlobStore))]
 
 
 def is_locked(site):
@@ -88,7 +97,7 @@ def test_by_default_no_file_is_looked_for_or_removed_under_a_lock(site, store_ca
     left = orphan(site)
     age(site)
     young = orphan(site, b"young")
-    assert maintenance.sweep(site.databases, site.find_service(BlobStore)) == (1, 1)
+    assert sweep(site) == (1, 1)
     assert [locked for _, locked in store_calls] == [False] * len(store_calls)
     # The replaced one, then a walk past three (the current one, the old orphan, the young one), then the orphan.
     assert [key == "walk" for key, _ in store_calls] == [False, True, True, True, False]
@@ -106,27 +115,26 @@ def test_a_dry_run_counts_what_a_sweep_would_remove_at_that_age(site):
     upload_asset(site, mod, "code", b"three", version="3")
     orphan(site, b"young")
     orphan(site, b"as young")
-    place = site.databases, site.find_service(BlobStore)
-    before = keys(site)
+    before, place = keys(site), (site.databases, site.find_service(BlobStore))
     counted = [maintenance.count_sweepable(*place, seconds) for seconds in (2 * AGE, AGE // 2, 0)]
     assert counted == [(0, 0), (1, 1), (2, 3)]
     assert keys(site) == before
-    assert [maintenance.sweep(*place, seconds) for seconds in (2 * AGE, AGE // 2, 0)] == [(0, 0), (1, 1), (1, 2)]
+    assert [sweep(site, seconds) for seconds in (2 * AGE, AGE // 2, 0)] == [(0, 0), (1, 1), (1, 2)]
 
 
 def test_young_orphans_go_under_the_lock_and_nothing_else_does(site, store_calls):
     mod = published_mod(site)
     upload_asset(site, mod, "code", b"two", version="2")
     left = [orphan(site).key, orphan(site, publish=False).key]
-    assert maintenance.sweep(site.databases, site.find_service(BlobStore), 0) == (1, 2)
+    assert sweep(site, 0) == (1, 2)
     assert {key for key, locked in store_calls if locked} == set(left)
     assert not is_locked(site)
 
 
 @pytest.mark.parametrize("older_than", [0, maintenance.GRACE_SECONDS])
 def test_what_is_published_and_not_yet_committed_is_waited_for(site, older_than):
-    store, databases = site.find_service(BlobStore), site.databases
-    with databases.write_session.begin() as session:
+    store = site.find_service(BlobStore)
+    with site.databases.write_session.begin() as session:
         blob = orphan(site, publish=False)
         create_blob_row(session, blob)
         session.flush()
@@ -134,7 +142,7 @@ def test_what_is_published_and_not_yet_committed_is_waited_for(site, older_than)
         for path in stored_files(site):
             os.utime(path, (time.time() - AGE, time.time() - AGE))
         taken = []
-        thread = threading.Thread(target=lambda: taken.append(maintenance.sweep(databases, store, older_than)))
+        thread = threading.Thread(target=lambda: taken.append(sweep(site, older_than)))
         thread.start()
         thread.join(0.3)
         assert taken == []
@@ -173,7 +181,7 @@ def test_what_is_committed_during_a_sweep_stays(site, monkeypatch, older_than, a
 
     monkeypatch.setattr(maintenance, "_block_row_writers", with_upload)
     store = site.find_service(BlobStore)
-    assert maintenance.sweep(site.databases, store, older_than) == (0, 1)
+    assert sweep(site, older_than) == (0, 1)
     assert keys(site) == {blob.key} != {lost.key}
     assert store.verify(blob.key, blob.size, blob.sha256) is None
 
@@ -192,8 +200,7 @@ def test_an_upload_that_loses_its_file_is_refused(site, monkeypatch):
     answer = site.as_account(OWNER).post(mod_address(mod, "code?version=2"), b"x", status=502)
     assert answer.json["error"] == "storage_refused"
     assert site.get(mod_address(mod)).json["version"] == "1"
-    with site.databases.readonly_session() as session:
-        assert list(maintenance.blob_damage(session, store)) == []
+    assert damage(site) == []
 
 
 def test_what_is_replaced_while_files_are_read_is_no_damage(site, monkeypatch):
@@ -202,7 +209,7 @@ def test_what_is_replaced_while_files_are_read_is_no_damage(site, monkeypatch):
     look = store.verify
     acts = [
         lambda: upload_asset(site, mod, "code", b"two", version="2"),
-        lambda: maintenance.sweep(site.databases, store, 0),
+        lambda: sweep(site, 0),
     ]
 
     def late(key, size, sha256):
@@ -211,12 +218,10 @@ def test_what_is_replaced_while_files_are_read_is_no_damage(site, monkeypatch):
         return look(key, size, sha256)
 
     monkeypatch.setattr(store, "verify", late)
-    with site.databases.readonly_session() as session:
-        assert list(maintenance.blob_damage(session, store)) == []
-        assert acts == []
-        (path,) = stored_files(site)
-        path.unlink()
-        assert [sentence for _, sentence in maintenance.blob_damage(session, store)] == ["It is missing."]
+    assert damage(site) == acts == []
+    (path,) = stored_files(site)
+    path.unlink()
+    assert damage(site) == ["It is missing."]
 
 
 def test_more_than_a_batch(site, monkeypatch):
@@ -228,9 +233,6 @@ def test_more_than_a_batch(site, monkeypatch):
     monkeypatch.setattr(bulk, "BATCH", 2)
     batches = bulk.batches
     monkeypatch.setattr(bulk, "batches", lambda values, _size=0: batches(values, 2))
-    with site.databases.readonly_session() as session:
-        assert list(maintenance.blob_damage(session, site.find_service(BlobStore))) == []
-    assert maintenance.sweep(site.databases, site.find_service(BlobStore), 0) == (5, 5)
-    assert len(keys(site)) == 1
-    with site.databases.readonly_session() as session:
-        assert len(session.scalars(select(StoredBlob.key)).all()) == 1
+    assert damage(site) == []
+    assert sweep(site, 0) == (5, 5)
+    assert (len(keys(site)), site.count_rows(StoredBlob)) == (1, 1)

@@ -1,5 +1,6 @@
 """Batch deletion, savepoints, votes, and ``verify`` and ``rebuild`` while the service runs."""
 
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 
@@ -134,6 +135,15 @@ def test_a_vote_beside_another_change_hides_nothing(site, votes_first):
     assert site.get(mod_address(mod)).json["title"] == "Both"
 
 
+@contextmanager
+def after_each_statement(site, act):
+    """``act`` is called after each statement of those who only read."""
+    engine, heard = site.databases.readonly_engine, lambda *_: act()
+    event.listen(engine, "after_cursor_execute", heard)
+    yield
+    event.remove(engine, "after_cursor_execute", heard)
+
+
 def test_a_change_between_any_two_readings_is_no_damage(site):
     own = site.as_account(OWNER)
     mods = [published_mod(site, title=f"mod {at}", games=["Portal"], requires=[GUID]) for at in range(2)]
@@ -146,17 +156,14 @@ def test_a_change_between_any_two_readings_is_no_damage(site):
         nonlocal moments
         moments = 0
 
-        def heard(*_):
+        def heard():
             nonlocal moments
             moments += 1
             if moments == at:
                 change(at)
 
-        event.listen(site.databases.readonly_engine, "after_cursor_execute", heard)
-        try:
+        with after_each_statement(site, heard):
             return copy_damage(site)
-        finally:
-            event.remove(site.databases.readonly_engine, "after_cursor_execute", heard)
 
     def change(at):
         own.put_json(mod_address(mods[0]), {"title": f"changed {at}", "games": [f"game {at}"], "requires": []})
@@ -179,23 +186,18 @@ def test_a_change_between_any_two_readings_is_no_damage(site):
 def test_a_mod_that_never_rests_is_no_damage(site, monkeypatch):
     mod = published_mod(site, games=["Portal"])
     monkeypatch.setattr(copies, "MAX_READS", 2)
-    titles = []
-    own, changing = site.as_account(OWNER), False
+    own, changing, changes = site.as_account(OWNER), False, 0
 
-    def change(*_):
-        nonlocal changing
+    def change():
+        nonlocal changing, changes
         if not changing:
-            changing = True
-            titles.append(f"title {len(titles)}")
-            own.put_json(mod_address(mod), {"title": titles[-1]})
+            changing, changes = True, changes + 1
+            own.put_json(mod_address(mod), {"title": f"title {changes}"})
             changing = False
 
-    event.listen(site.databases.readonly_engine, "after_cursor_execute", change)
-    try:
+    with after_each_statement(site, change):
         assert copy_damage(site) == []
-    finally:
-        event.remove(site.databases.readonly_engine, "after_cursor_execute", change)
-    assert len(titles) > 20
+    assert changes > 20
     assert copy_damage(site) == []
 
 

@@ -115,12 +115,10 @@ def test_no_input_gives_a_500(site, names, caplog):
 def test_the_host_header_decides_nothing(site, names):
     # C-HTTP-6
     plain = site.get(f"/api/modhub/{names['id']}").body
-    for host in ("evil.example", "localhost:99999", "[::1]", "a" * 300, "x y", ""):
-        status, _, body = raw.call(site, f"/api/modhub/{names['id']}", HTTP_HOST=host)
-        assert (status, body) == (200, plain), host
-    for header in ("HTTP_X_VHM_ROOT", "HTTP_X_FORWARDED_HOST", "HTTP_FORWARDED"):
-        status, _, body = raw.call(site, f"/api/modhub/{names['id']}", **{header: "/api/modhub"})
-        assert (status, body) == (200, plain), header
+    for header in ("HTTP_HOST", "HTTP_X_VHM_ROOT", "HTTP_X_FORWARDED_HOST", "HTTP_FORWARDED"):
+        for value in ("/api/modhub", "localhost:99999", ""):
+            status, _, body = raw.call(site, f"/api/modhub/{names['id']}", **{header: value})
+            assert (status, body) == (200, plain), (header, value)
 
 
 @pytest.mark.parametrize(("base_url", "policies"), [("https://mods.example.org", 1), ("http://mods.example.org", 0)])

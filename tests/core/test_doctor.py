@@ -3,6 +3,7 @@
 import errno
 import ssl
 import threading
+from contextlib import contextmanager
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -219,14 +220,22 @@ class Proxy(BaseHTTPRequestHandler):
         """Nothing."""
 
 
-@pytest.fixture(scope="module")
-def front():
-    """A server for one proxy after another: its port is in the settings, so the tests share an application."""
+@contextmanager
+def serving(context=None):
     with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as server:
         server.daemon_threads = True
+        if context is not None:
+            server.socket = context.wrap_socket(server.socket, server_side=True)
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield server
         server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def front():
+    """A server for one proxy after another: its port is in the settings, so the tests share an application."""
+    with serving() as server:
+        yield server
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
@@ -248,17 +257,13 @@ def test_a_certificate_that_ends_soon(start, examine, monkeypatch, tmp_path):
     monkeypatch.setenv("SSL_CERT_FILE", str(issued.authority))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(issued.certificate, issued.key)
-    with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as front:
-        front.daemon_threads = True
-        front.socket = context.wrap_socket(front.socket, server_side=True)
-        threading.Thread(target=front.serve_forever, args=(0.02,), daemon=True).start()
+    with serving(context) as front:
         site = start(modhub__base_url=f"https://localhost:{front.server_port}")
         for days, said in ((15, False), (13.1, True)):
             monkeypatch.setattr(ssl, "cert_time_to_seconds", lambda _, days=days: time() + days * 86400)
             assert ("expires in 13 days: renew it" in str(examine(site)[1]["proxy"])) == said
         monkeypatch.delenv("SSL_CERT_FILE")
         assert "is not accepted (CERTIFICATE_VERIFY_FAILED): renew it" in str(examine(site)[1]["proxy"])
-        front.shutdown()
 
 
 @pytest.mark.parametrize(

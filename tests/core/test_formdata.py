@@ -17,10 +17,6 @@ from modhub.web.forms import (
     URLENCODED,
     parse_fields,
 )
-from modhub_testing.mods import OWNER
-from modhub_testing.pages import form_at, messages_on, new_visitor
-
-NEW = "/Modhub/mine/new"
 
 
 def part(headers, body=b"x"):
@@ -29,11 +25,6 @@ def part(headers, body=b"x"):
 
 def multipart(*parts):
     return b"".join(parts) + b"--b--\r\n"
-
-
-def post(site, address, body, kind, status):
-    # WebTest's own ``post`` would encode a multipart body once more.
-    return site.request(address, method="POST", body=body, content_type=kind, status=status)
 
 
 @pytest.mark.parametrize(
@@ -119,11 +110,3 @@ def test_what_is_made_to_take_long_does_not(kind, body):
     with contextlib.suppress(ApiError):
         parse_fields(kind, body)
     assert time.process_time() - began < 2
-
-
-def test_invalid_utf_8_is_reported_and_not_repaired(site):
-    author = new_visitor(site, OWNER)
-    token = form_at(author.get(NEW), NEW)["csrf_token"].value.encode()
-    page = post(author, NEW, b"csrf_token=" + token + b"&title=L%f6we", URLENCODED, 400)
-    assert messages_on(page) == ["invalid_input"]
-    assert site.as_account(OWNER).get("/api/modhub/mine").json["mods"] == []

@@ -35,7 +35,7 @@ def test_an_object_is_merged_only_from_our_own_loggers():
     assert json.loads(line("modhub.server", "%s", message))["message"] == message
 
 
-def test_every_line_of_a_request_has_its_id(site, monkeypatch):
+def test_every_line_of_a_request_has_its_id(site, monkeypatch, caplog):
     # The access log, the security log, a failure of the store, an unexpected error
     written = []
 
@@ -44,21 +44,16 @@ def test_every_line_of_a_request_has_its_id(site, monkeypatch):
             text = TextLineFormatter("%(name)s %(message)s").format(record)
             written.append((record.name, JsonLineFormatter().format(record), text))
 
-    collector, root = Collector(), logging.getLogger()
-    root.addHandler(collector)
-    monkeypatch.setattr(logging.getLogger("modhub"), "level", logging.INFO)
-    logging.getLogger("modhub.requests").setLevel(logging.INFO)
-    try:
-        mod = published_mod(site)
-        for path in stored_files(site):
-            path.unlink()
-        written.clear()
-        answers = [site.get(mod_address(mod, "download"), status=503)]
-        monkeypatch.setattr(views, "decode_in_turn", lambda *_: 1 / 0)
-        answers.append(site.as_account(7).post_json("/api/modhub", {"title": "x"}, status=500))
-    finally:
-        root.removeHandler(collector)
-        logging.getLogger("modhub.requests").setLevel(logging.NOTSET)
+    monkeypatch.setattr(logging.root, "handlers", [Collector()])
+    caplog.set_level(logging.INFO, "modhub")
+    caplog.set_level(logging.INFO, "modhub.requests")
+    mod = published_mod(site)
+    for path in stored_files(site):
+        path.unlink()
+    written.clear()
+    answers = [site.get(mod_address(mod, "download"), status=503)]
+    monkeypatch.setattr(views, "decode_in_turn", lambda *_: 1 / 0)
+    answers.append(site.as_account(7).post_json("/api/modhub", {"title": "x"}, status=500))
     ids = [answer.headers["X-Request-Id"] for answer in answers]
     lines = [json.loads(line) for _, line, _ in written]
     assert {line["id"] for line in lines} == set(ids)
