@@ -101,8 +101,6 @@ def test_deeds_of_keys_and_operators_are_recorded(start, monkeypatch):
         site.post_json("/api/modhub/storage/address", report, headers={"X-Api-Key": "address-key"})
     mod = published_mod(site)
     run_command(site.config, ["-c", "x.ini", "mod", "hide", str(mod["id"]), "--reason", "Malware"])
-    run_command(site.config, ["-c", "x.ini", "mod", "restore", str(mod["id"])])
-    run_command(site.config, ["-c", "x.ini", "game", "add", "Portal"])
     recorded = deeds(site)
     (agent_actor,) = {actor for actor, action, _ in recorded if action.startswith(("build", "page", "changelog"))}
     assert agent_actor.startswith("key ")
@@ -115,9 +113,7 @@ def test_deeds_of_keys_and_operators_are_recorded(start, monkeypatch):
         ("page deleted", "page"),
     ]
     assert recorded.count(("key storage address", "storage address reported", "storage https://files.example.org")) == 1
-    for action in ("mod hidden", "mod restored"):
-        assert ("operator", action, f"mod {mod['id']}") in recorded
-    assert ("operator", "curated game changed", "game Portal") in recorded
+    assert recorded[-1] == ("operator", "mod hidden", f"mod {mod['id']}")
     assert {part for part in personal_parts(site) if part[2]} == {("operator", "2001:db8::7", "grace")}
 
 

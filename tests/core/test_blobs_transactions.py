@@ -50,14 +50,6 @@ class Other:
         return self.key
 
 
-def test_abort_leaves_nothing(tm, store):
-    with pytest.raises(KeyError), tm:  # noqa: PT012 - the whole transaction is the statement
-        put(tm, store)
-        put(tm, store)
-        raise KeyError
-    assert kept(store) == set()
-
-
 def test_published_before_the_rows_commit(tm, store):
     # T-F1
     """Else a crash in between would leave a row without its file."""

@@ -40,15 +40,13 @@ def comparable(answer):
 
 
 LARGE = [
-    ("POST", "/api/modhub", "Authorization", 401),
-    ("PUT", "/api/modhub/{id}", "Authorization", 401),
     ("POST", "/api/modhub/{id}/code?version=1", "Authorization", 401),
-    ("POST", "/api/modhub/app/windows", "X-Api-Key", 401),
     ("PUT", "/Modhub/api/wiki/page", "X-Api-Key", 401),
     ("POST", "/Modhub/mine/{id}/code", "Cookie", 303),
     ("POST", "/Modhub/mine/new", "Cookie", 303),
     ("POST", "/api/nowhere", "X-None", 404),
 ]
+"""A call with each credential; `test_every_address_for_large_bodies_names_its_credential` knows the others."""
 
 
 @pytest.mark.parametrize(

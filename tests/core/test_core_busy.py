@@ -19,8 +19,8 @@ CEILING = 60.0
 
 
 def test_reads_go_on_and_writes_are_503_while_somebody_holds_the_lock(start, caplog):
-    # C-ERR-9, C-ERR-16, C-RUN-15, T-F4
-    site = start(modhub__lock_seconds="1")
+    # C-ERR-9, C-ERR-16, C-RUN-8, C-RUN-15, T-F4
+    site = start(fresh=True, modhub__lock_seconds="1")
     mod, draft = published_mod(site), new_mod(site)
     upload_asset(site, draft, "code", version="1")
     files = stored_files(site)
@@ -43,6 +43,7 @@ def test_reads_go_on_and_writes_are_503_while_somebody_holds_the_lock(start, cap
         assert refused.json["error"] == "busy"
         assert refused.headers["Retry-After"].isdigit()
         assert own.post(mod_address(draft, "publish"), status=503).json["error"] == "busy"
+        assert site.get("/readyz", status=503).json["database"] == "unreachable"
         # What is refused in any case is not kept waiting.
         own.put(mod_address(mod), b"{", status=400)
         site.put_json(mod_address(mod), {}, status=401)
@@ -99,6 +100,8 @@ def test_our_own_mistakes_are_not_called_busy(site):
             connection.rollback()
             assert not db.is_transient(problem.value)
     assert not db.is_transient(ValueError("x"))
+    # C-ERR-16, T-F2
+    assert db.is_transient(psycopg.errors.DiskFull("could not extend file"))
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"])
@@ -123,9 +126,3 @@ def test_a_database_without_room_is_503_and_recovers(site, caplog):
     engine.dispose()
     own.post_json("/api/modhub", {"title": "x", "description": "x" * 8000}, status=201)
     assert "Traceback" not in caplog.text
-
-
-def test_a_full_disk_of_postgresql_is_a_matter_of_the_moment():
-    # C-ERR-16, T-F2
-    assert db.is_transient(psycopg.errors.DiskFull("could not extend file"))
-    assert not db.is_transient(psycopg.errors.UniqueViolation("duplicate key"))

@@ -11,10 +11,8 @@ import pytest
 from sqlalchemy import event
 
 from modhub.admin import health
-from modhub.admin.observations import WRITTEN, record_observation
 from modhub.plugins.declarations import DeclaredCheck
 from modhub_testing.clocks import Clock
-from modhub_testing.databases import locked_database
 from modhub_testing.mods import OWNER, mod_address, published_mod
 
 pytestmark = pytest.mark.slow
@@ -176,17 +174,3 @@ def test_a_disk_of_sqlite_without_room_is_503_although_its_log_still_has_some(si
     assert "not ready: database (database or disk is full)" in caplog.messages
     clock.forward(health.CACHE_SECONDS)
     site.get("/readyz", status=200)
-
-
-@pytest.mark.postgres
-def test_a_lock_that_lasts_is_503_and_a_short_one_is_waited_for(start, clock):
-    # C-RUN-8
-    site = start(modhub__lock_seconds="1")
-    url = str(site.registry.settings["sqlalchemy.url"])
-    # Another process checks at the same moment.
-    with site.databases.write_session.begin() as session:
-        record_observation(session, WRITTEN)
-    with locked_database(url):
-        assert site.get("/readyz", status=503).json["database"] == "unreachable"
-        clock.forward(health.CACHE_SECONDS)
-    assert site.get("/readyz", status=200).json["database"] == "ok"

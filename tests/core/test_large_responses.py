@@ -102,20 +102,27 @@ def test_a_change_while_the_body_is_made_makes_it_again(site, monkeypatch):
 
 def test_a_large_body_needs_a_thread_room_and_a_disk(site, monkeypatch, caplog):
     # C-ERR-21, T-D20, T-D22, T-F2
-    mod_id, guids = insert_chain(site, 40)
-    url, ordinary = f"/api/modhub/{mod_id}", {"extra_environ": {IS_LARGE_TURN: False}}
+    mod_id, guids = insert_chain(site, 60)
+    url, listed = f"/api/modhub/{mod_id}", "/api/modhub?size=100"
+    ordinary = {"extra_environ": {IS_LARGE_TURN: False}}
     assert site.get(url, status=102, **ordinary).body == b""
     site.post_json("/api/modhub/lookup", {"guids": guids}, status=102, **ordinary)
     site.get("/api/modhub", status=200, **ordinary)
     site.get(url, status=200, extra_environ={IS_LARGE_TURN: True})
+    for _ in range(2):
+        with no_room(site):
+            for large in (url, listed):
+                refused = ask(site, large)
+                assert (refused.status_int, refused.json["error"]) == (503, "busy"), large
+                assert refused.headers["Retry-After"]
+                assert refused.headers["Cache-Control"] == "no-store"
+                assert ask(site, large, "HEAD").status_int == 200
+            assert site.post_json("/api/modhub/lookup", {"guids": guids}, status=503).json["error"] == "busy"
+            for small in ("/api/modhub", f"/api/modhub/guid/{guids[-1]}"):
+                assert ask(site, small).status_int == 200
+        kept = ask(site, listed)
     with no_room(site):
-        refused = ask(site, url)
-        assert (refused.status_int, refused.json["error"]) == (503, "busy")
-        assert refused.headers["Retry-After"]
-        assert site.post_json("/api/modhub/lookup", {"guids": guids}, status=503).json["error"] == "busy"
-        for small in ("/api/modhub", f"/api/modhub/guid/{guids[-1]}"):
-            assert ask(site, small).status_int == 200
-        assert ask(site, url, "HEAD").status_int == 200
+        assert ask(site, listed, **{"If-None-Match": kept.headers["ETag"]}).status_int == 304
 
     def full(*_, **__):
         raise OSError(28, "No space left on device")
@@ -222,19 +229,3 @@ def test_a_lookup_answers_four_megabytes_and_names_the_rest(site):
 def site(start):
     """With `modhub_sync`."""
     return start("modhub_testing.accounts modhub_sync")
-
-
-def test_any_large_body_needs_room_kept_or_not(site):
-    # C-ERR-21
-    insert_chain(site, 60)
-    for _ in range(2):
-        with no_room(site):
-            refused = ask(site, "/api/modhub?size=100")
-        assert (refused.status_int, refused.json["error"]) == (503, "busy")
-        assert refused.headers["Cache-Control"] == "no-store"
-        assert refused.headers["X-Request-Id"]
-        large = ask(site, "/api/modhub?size=100")
-    tag = large.headers["ETag"]
-    with no_room(site):
-        assert ask(site, "/api/modhub?size=100", **{"If-None-Match": tag}).status_int == 304
-        assert ask(site, "/api/modhub?size=100", "HEAD").status_int == 200
