@@ -16,6 +16,7 @@ from modhub.admin.program import build_admin_parser
 from modhub.audit.models import AuditEntry
 from modhub_testing import stored_files
 from modhub_testing.databases import UNMAPPED
+from tests.people import read
 
 ROOT = Path(__file__).parents[2]
 READING = {
@@ -138,8 +139,7 @@ def test_every_command_that_changes_something_has_a_dry_run(everything):
 
 def operator_entries(site):
     """How many entries of the audit trail name the operator."""
-    with site.databases.readonly_session() as session:
-        return session.query(AuditEntry).where(AuditEntry.actor_kind == "operator").count()
+    return len(read(site, select(AuditEntry).where(AuditEntry.actor_kind == "operator")))
 
 
 @pytest.mark.parametrize("dialect", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])

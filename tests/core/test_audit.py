@@ -18,6 +18,7 @@ from modhub.web.request import act_for_request
 from modhub_testing import TEST_ACCOUNTS
 from modhub_testing.mods import new_mod, published_mod, upload_asset
 from modhub_testing.workers import run_worker
+from tests.people import read, write
 
 pytestmark = pytest.mark.slow
 
@@ -35,25 +36,23 @@ def command(site, capsys):
 
 def deeds(site):
     """Who did what to what."""
-    with site.databases.readonly_session() as session:
-        return [
-            (
-                f"{entry.actor_kind} {entry.actor_id}".strip(),
-                entry.action,
-                f"{entry.target_kind} {entry.target_id}".strip(),
-            )
-            for entry in session.scalars(select(AuditEntry).order_by(AuditEntry.id))
-        ]
+    return [
+        (
+            f"{entry.actor_kind} {entry.actor_id}".strip(),
+            entry.action,
+            f"{entry.target_kind} {entry.target_id}".strip(),
+        )
+        for entry in read(site, select(AuditEntry).order_by(AuditEntry.id))
+    ]
 
 
 def personal_parts(site):
     """The actor, the address and the name of each entry that has one of these."""
-    with site.databases.readonly_session() as session:
-        return [
-            (f"{entry.actor_kind} {entry.actor_id}".strip(), entry.address, entry.name)
-            for entry in session.scalars(select(AuditEntry).order_by(AuditEntry.id))
-            if (entry.address, entry.name) != (None, None)
-        ]
+    return [
+        (f"{entry.actor_kind} {entry.actor_id}".strip(), entry.address, entry.name)
+        for entry in read(site, select(AuditEntry).order_by(AuditEntry.id))
+        if (entry.address, entry.name) != (None, None)
+    ]
 
 
 @pytest.mark.postgres
@@ -129,8 +128,7 @@ def test_what_is_personal_is_erased_after_days(site):
     # C-AUD-3
     fill(site)
     ids = select(AuditEntry.id).order_by(AuditEntry.id).limit(3)
-    with site.databases.write_session.begin() as session:
-        session.execute(update(AuditEntry).where(AuditEntry.id.in_(ids)).values(at=now() - timedelta(days=91)))
+    write(site, update(AuditEntry).where(AuditEntry.id.in_(ids)).values(at=now() - timedelta(days=91)))
     before = deeds(site)
     assert run_worker(site.registry, "old audit entries")
     assert personal_parts(site) == [("account 7", "192.0.2.7", None)] * 2

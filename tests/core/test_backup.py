@@ -31,6 +31,7 @@ from modhub_testing import TEST_ACCOUNTS, TEST_SECRET, stored_files
 from modhub_testing.databases import schema_differences
 from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
 from modhub_testing.postgres import PORT
+from tests.people import read
 
 pytestmark = pytest.mark.slow
 
@@ -71,6 +72,16 @@ def run(site, *words):
     return admin.run_command(site.config, ["-c", "my.ini", *map(str, words)])
 
 
+def backup_of(site, folder):
+    assert run(site, "backup", folder) == 0
+    return folder
+
+
+def refused(sentence, site, *words):
+    with pytest.raises(StartRefused, match=sentence):
+        run(site, *words)
+
+
 def spoil(path):
     """Change a byte in the middle."""
     path.chmod(0o600)
@@ -84,8 +95,7 @@ def files_of(folder):
 
 
 def feed(site):
-    with site.databases.readonly_session() as session:
-        return session.scalars(select(Generation.feed)).one()
+    return read(site, select(Generation.feed))
 
 
 @pytest.mark.postgres
@@ -95,8 +105,7 @@ def test_a_backup_becomes_an_installation_elsewhere(site, place, tmp_path, capsy
     upload_asset(site, mod, "code", b"two", version="2")
     last = published_mod(site)
     site.as_account(OWNER).delete(mod_address(last), status=204)
-    folder = tmp_path / "made"
-    assert run(site, "backup", folder) == 0
+    folder = backup_of(site, tmp_path / "made")
     # Deleted files are not in it, and nobody else may read it.
     assert len(files_of(folder)) == 1
     assert {path.stat().st_mode & 0o777 for path in (folder, *folder.rglob("*")) if path.is_dir()} == {0o700}
@@ -113,8 +122,7 @@ def test_a_backup_becomes_an_installation_elsewhere(site, place, tmp_path, capsy
     assert [each["id"] for each in other.get("/api/modhub?q=searched").json["mods"]] == [mod["id"]]
     assert feed(other) != feed(site)
     assert published_mod(other)["id"] == last["id"] + ID_GAP + 1
-    with pytest.raises(StartRefused, match="the database is not empty"):
-        run(other, "restore", folder)
+    refused("the database is not empty", other, "restore", folder)
 
 
 def plain_text(folder, dialect):
@@ -131,11 +139,10 @@ def test_no_row_is_in_it_that_no_backup_may_hold(start, dialect, tmp_path):
     mod = published_mod(site, title="Kept")
     site.get(mod_address(mod, "download"))
     site.find_service(DownloadWriter).write_all()
-    with site.databases.readonly_session() as session:
-        salt = session.scalars(select(DaySalt.salt)).one()
+    (salt,) = read(site, select(DaySalt.salt))
     without = start(TEST_ACCOUNTS, url=site.registry.settings["sqlalchemy.url"])
     for number, origin in enumerate((site, without)):
-        assert run(origin, "backup", tmp_path / str(number)) == 0
+        backup_of(origin, tmp_path / str(number))
         content = plain_text(tmp_path / str(number), dialect)
         assert b"Kept" in content
         assert TEST_SECRET.encode() not in content
@@ -148,7 +155,7 @@ def test_a_damaged_or_unfinished_backup_is_refused_in_one_sentence(site, place, 
     # C-RUN-17
     published_mod(site)
     whole, other = tmp_path / "made", place()
-    assert run(site, "backup", whole) == 0
+    backup_of(site, whole)
     (file,) = files_of(whole)
     elsewhere = (
         (whole / "manifest.json").read_text("utf-8").replace(f"{file.parent.name}{file.name}", "../../../passwd")
@@ -168,8 +175,7 @@ def test_a_damaged_or_unfinished_backup_is_refused_in_one_sentence(site, place, 
         spoil_copy(folder)
         sentence = "no finished backup" if damage == "unfinished" else "the backup is damaged"
         for words in (("backup", "--verify"), ("restore",)):
-            with pytest.raises(StartRefused, match=sentence):
-                run(other, *words, folder)
+            refused(sentence, other, *words, folder)
     assert not stored_files(other)
 
 
@@ -178,35 +184,29 @@ def test_a_place_that_is_in_use_or_another_kind_is_refused(start, dialect, place
     # C-RUN-17
     site = start(fresh=True)
     published_mod(site)
-    folder = tmp_path / "made"
-    assert run(site, "backup", folder) == 0
-    with pytest.raises(StartRefused, match="is not empty: name a new one for each backup"):
-        run(site, "backup", folder)
+    folder = backup_of(site, tmp_path / "made")
+    refused("is not empty: name a new one for each backup", site, "backup", folder)
     other = place()
     stray = Path(other.registry.settings["modhub.storage"].removeprefix("file://")) / "ab" / ("0" * 30)
     stray.parent.mkdir(exist_ok=True)
     stray.write_bytes(b"another file")
-    with pytest.raises(StartRefused, match="the file store is not empty"):
-        run(other, "restore", folder)
-    with pytest.raises(StartRefused, match=r"modhub\.storage is empty"):
-        run(start(url=new_url(dialect), modhub__storage=""), "restore", folder)
+    refused("the file store is not empty", other, "restore", folder)
+    refused(r"modhub\.storage is empty", start(url=new_url(dialect), modhub__storage=""), "restore", folder)
     kind = {"sqlite": "postgresql", "postgresql": "sqlite"}[dialect]
-    with pytest.raises(StartRefused, match=f"the backup is of {dialect}, and sqlalchemy.url of {kind}"):
-        run(start(url=new_url(kind)), "restore", folder)
+    refused(f"the backup is of {dialect}, and sqlalchemy.url of {kind}", start(url=new_url(kind)), "restore", folder)
 
 
 @pytest.mark.postgres
 def test_a_restored_database_is_not_served_before_it_is_prepared(site, place, tmp_path):
     # C-RUN-18
-    mod, folder = published_mod(site), tmp_path / "made"
-    assert run(site, "backup", folder) == 0
+    mod = published_mod(site)
+    folder = backup_of(site, tmp_path / "made")
     other = place()
     load_database(other.databases, folder / DUMP)
     url = other.registry.settings["sqlalchemy.url"]
     with pytest.raises(SystemExit, match=r"run: modhub-admin -c YOUR\.ini restored"):
         modhub.main({}, **{"sqlalchemy.url": url, "modhub.secret": TEST_SECRET, "pyramid.includes": TEST_ACCOUNTS})
-    with pytest.raises(StartRefused, match="was restored, and not prepared"):
-        run(other, "mod", "list")
+    refused("was restored, and not prepared", other, "mod", "list")
     assert run(other, "restored", "--dry-run") == 0
     assert feed(other) == feed(site)
     assert run(other, "restored") == 0
@@ -239,7 +239,7 @@ def test_a_backup_of_an_older_schema_is_restored_and_read(start, dialect, new_ur
     with migrate.migration_lock(site.databases) as connection:
         migrate.upgrade_package(connection, feature, "shelf_0001")
         connection.execute(text("INSERT INTO shelf_mod (name) VALUES ('old')"))
-    assert run(site, "backup", folder) == 0
+    backup_of(site, folder)
     other = start(url=new_url(dialect), modhub__storage=f"file://{tmp_path}/new")
     other.declarations.migrations.append(feature)
     assert run(other, "backup", "--verify", folder) == 0
@@ -250,8 +250,7 @@ def test_a_backup_of_an_older_schema_is_restored_and_read(start, dialect, new_ur
     newer.declarations.migrations.append(feature)
     (Path(feature.folder) / "versions" / "shelf_0001.py").unlink()
     (Path(feature.folder) / "versions" / "shelf_0002.py").unlink()
-    with pytest.raises(StartRefused, match=r"newer than this code \(shelf\)"):
-        run(newer, "restore", folder)
+    refused(r"newer than this code \(shelf\)", newer, "restore", folder)
 
 
 @pytest.mark.postgres
@@ -271,7 +270,7 @@ def test_files_that_are_deleted_while_a_backup_runs_stay_for_it(site, tmp_path, 
 
     with monkeypatch.context() as patch:
         patch.setattr(store, "open", delete_all_first)
-        assert run(site, "backup", tmp_path / "made") == 0
+        backup_of(site, tmp_path / "made")
     assert len(files_of(tmp_path / "made")) == 3
     assert maintenance.sweep(site.databases, store, 0) == (3, 0)
 
@@ -281,13 +280,13 @@ def test_each_night_adds_only_its_new_files_and_no_damage_spreads(site, tmp_path
     for number in range(2):
         upload_asset(site, published_mod(site), "code", bytes([number]) * 1000, version="2")
     first, second, third = (tmp_path / name for name in ("first", "second", "third"))
-    assert run(site, "backup", first) == 0
-    assert run(site, "backup", second) == 0
+    backup_of(site, first)
+    backup_of(site, second)
     assert [path.stat().st_ino for path in files_of(first)] == [path.stat().st_ino for path in files_of(second)]
     shutil.rmtree(first)
     damaged, intact = files_of(second)
     spoil(damaged)
-    assert run(site, "backup", third) == 0
+    backup_of(site, third)
     assert [path.stat().st_nlink for path in files_of(second)] == [1, 2]
     assert intact.stat().st_ino in {path.stat().st_ino for path in files_of(third)}
     assert run(site, "backup", "--verify", third) == 0
@@ -316,13 +315,11 @@ def test_a_file_that_the_store_lost_is_named_and_the_rest_is_saved(site, tmp_pat
 def test_nothing_is_made_ready_while_the_ini_lacks_a_feature(start, new_url, dialect, tmp_path):
     # C-RUN-18
     full = start(f"{TEST_ACCOUNTS} modhub_tags", fresh=True)
-    assert run(full, "backup", tmp_path / "made") == 0
+    backup_of(full, tmp_path / "made")
     less = start(TEST_ACCOUNTS, url=new_url(dialect))
-    with pytest.raises(StartRefused, match="does not name modhub_tags"):
-        run(less, "restore", tmp_path / "made")
+    refused("does not name modhub_tags", less, "restore", tmp_path / "made")
     less = start(TEST_ACCOUNTS, url=full.registry.settings["sqlalchemy.url"])
-    with pytest.raises(StartRefused, match="does not name modhub_tags"):
-        run(less, "restored")
+    refused("does not name modhub_tags", less, "restored")
 
 
 def test_a_full_disk_leaves_one_sentence_and_nothing_that_is_taken_for_a_backup(site, tmp_path, monkeypatch):
@@ -334,12 +331,10 @@ def test_a_full_disk_leaves_one_sentence_and_nothing_that_is_taken_for_a_backup(
 
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "copyfileobj", full)
-        with pytest.raises(StartRefused, match=r"could not be written \(No space left"):
-            run(site, "backup", tmp_path / "made")
+        refused(r"could not be written \(No space left", site, "backup", tmp_path / "made")
     assert not (tmp_path / "made").exists()
     monkeypatch.setattr(backup.shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
-    with pytest.raises(StartRefused, match="has 0 MB free, and the files need"):
-        run(site, "backup", tmp_path / "made")
+    refused("has 0 MB free, and the files need", site, "backup", tmp_path / "made")
     assert not (tmp_path / "made").exists()
 
 
@@ -360,7 +355,7 @@ def test_what_others_have_in_the_database_is_left_out(site, place, tmp_path):
         connection.execute(text("DROP EXTENSION pg_trgm CASCADE"))  # nor is there always ours
         connection.execute(text("CREATE EXTENSION btree_gin"))
         connection.execute(text("CREATE PUBLICATION everything FOR ALL TABLES"))
-    assert run(site, "backup", tmp_path / "made") == 0
+    backup_of(site, tmp_path / "made")
     assert run(site, "backup", "--verify", tmp_path / "made") == 0
     other = place()
     assert run(other, "restore", tmp_path / "made") == 0
@@ -404,15 +399,14 @@ def test_a_program_that_is_missing_or_too_old_is_one_sentence(site, tmp_path, mo
         (tmp_path / "bin" / "pg_dump").write_text(f"#!/bin/sh\n{program}\n")
         (tmp_path / "bin" / "pg_dump").chmod(0o700)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    with pytest.raises(StartRefused, match=sentence):
-        run(site, "backup", tmp_path / "made")
+    refused(sentence, site, "backup", tmp_path / "made")
 
 
 @postgresql
 def test_a_role_that_may_not_create_a_database_verifies_what_it_can(start, postgres, tmp_path, capsys):
     # C-RUN-16
     site = start()
-    assert run(site, "backup", tmp_path / "made") == 0
+    backup_of(site, tmp_path / "made")
     url = site.databases.write_engine.url.set(username="verifier").render_as_string(hide_password=False)
     owner = f"host='{postgres.base}' port={PORT} user=postgres dbname={site.databases.write_engine.url.database}"
     with closing(psycopg.connect(owner, autocommit=True)) as other:
@@ -501,15 +495,14 @@ def test_a_moved_installation_goes_on_where_it_was(start, new_url, tmp_path):
         (other, url, "copies from SQLite"),
         (site, f"sqlite:///{tmp_path}/x.sqlite", "to PostgreSQL"),
     ):
-        with pytest.raises(StartRefused, match=sentence):
-            run(origin, "copy-to", target)
+        refused(sentence, origin, "copy-to", target)
 
 
 @pytest.mark.postgres
 def test_a_restore_that_was_killed_is_run_again(site, place, tmp_path, monkeypatch):
     # C-RUN-17
-    mod, folder, other = published_mod(site), tmp_path / "made", place()
-    assert run(site, "backup", folder) == 0
+    mod, other = published_mod(site), place()
+    folder = backup_of(site, tmp_path / "made")
 
     def killed(*_):
         raise KeyboardInterrupt
@@ -523,8 +516,7 @@ def test_a_restore_that_was_killed_is_run_again(site, place, tmp_path, monkeypat
         patch.setattr(restore, "_make_ready", killed)
         with pytest.raises(KeyboardInterrupt):
             run(other, "restore", folder)
-    with pytest.raises(StartRefused, match="run migrate, then restored"):
-        run(other, "restore", folder)
+    refused("run migrate, then restored", other, "restore", folder)
     assert run(other, "restored") == 0
     assert run(other, "verify") == 0
     assert other.get(mod_address(mod, "download")).status_int == 200

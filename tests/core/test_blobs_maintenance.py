@@ -17,6 +17,7 @@ from modhub.blobs.models import StoredBlob, create_blob_row
 from modhub.db import bulk, now
 from modhub_testing import stored_files
 from modhub_testing.mods import OWNER, mod_address, published_mod, upload_asset
+from tests.people import write
 
 pytestmark = pytest.mark.postgres
 
@@ -27,9 +28,8 @@ def age(site):
     """All that lies in the store, and all that is trash, is three days old."""
     for path in stored_files(site):
         os.utime(path, (time.time() - AGE, time.time() - AGE))
-    with site.databases.write_session.begin() as session:
-        old = now() - timedelta(seconds=AGE)
-        session.execute(update(StoredBlob).where(StoredBlob.trashed_at.is_not(None)).values(trashed_at=old))
+    old = now() - timedelta(seconds=AGE)
+    write(site, update(StoredBlob).where(StoredBlob.trashed_at.is_not(None)).values(trashed_at=old))
 
 
 def orphan(site, content=b"orphan", *, publish=True):

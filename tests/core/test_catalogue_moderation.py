@@ -15,11 +15,12 @@ from modhub_testing.mods import (
     published_mod,
     restore_mod,
 )
+from tests.people import read
 
 
 def row(site, mod):
-    with site.databases.readonly_session() as session:
-        return session.scalars(select(Mod).where(Mod.id == mod["id"])).one()
+    (found,) = read(site, select(Mod).where(Mod.id == mod["id"]))
+    return found
 
 
 def own(site):

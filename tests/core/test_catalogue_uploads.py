@@ -9,6 +9,7 @@ from modhub.catalogue.owning import uploads
 from modhub_testing import stored_files
 from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.pages import form_at, new_visitor
+from tests.people import write
 
 pytestmark = pytest.mark.slow
 
@@ -98,9 +99,8 @@ def test_a_date_is_never_another_files_however_fast_it_is_replaced(site):
         upload_asset(site, mod, "code", str(version).encode(), version=str(version))
         for date in dates:
             assert site.get(url, headers={"If-Modified-Since": date}, status=200).body == str(version).encode()
-    with site.databases.write_engine.begin() as connection:
-        # As if it were long ago: each file has a second of its own, and those of the last ones were still to come.
-        connection.execute(text("UPDATE core_asset SET stored_at = stored_at - 60000000"))
+    # As if it were long ago: each file has a second of its own, and those of the last ones were still to come.
+    write(site, text("UPDATE core_asset SET stored_at = stored_at - 60000000"))
     site.get(url, headers={"If-Modified-Since": site.get(url).headers["Last-Modified"]}, status=304)
 
 

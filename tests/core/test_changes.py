@@ -6,7 +6,6 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select, text, update
 
-from modhub.audit.models import AuditEntry
 from modhub.catalogue.models import Mod
 from modhub.db import changes, now
 from modhub.db.changes import ChangeReader, Generation, What
@@ -24,6 +23,7 @@ from modhub_testing.mods import (
     restore_mod,
     upload_asset,
 )
+from tests.people import actions, write
 
 pytestmark = pytest.mark.postgres
 
@@ -41,8 +41,7 @@ def entries(site, since=0):
 def full_text_is_true(site):
     """SQLite's own check of the full-text index against the table that it is made from."""
     if site.databases.dialect == "sqlite":
-        with site.databases.write_engine.begin() as connection:
-            connection.execute(text("INSERT INTO fts_core_text(fts_core_text, rank) VALUES ('integrity-check', 1)"))
+        write(site, text("INSERT INTO fts_core_text(fts_core_text, rank) VALUES ('integrity-check', 1)"))
 
 
 def test_each_write_is_seen_as_the_contract_says(site):
@@ -66,10 +65,6 @@ def test_each_write_is_seen_as_the_contract_says(site):
     def updated():
         mine = own.get("/api/modhub/mine").json["mods"]
         return str(next((entry["updatedAt"] for entry in mine if entry["id"] == mod_id), ""))
-
-    def deeds():
-        with site.databases.readonly_session() as session:
-            return session.scalars(select(AuditEntry.action).order_by(AuditEntry.id)).all()
 
     captions = {"captions": [{"assetId": int(image), "caption": "Calm"}]}
     writes = [
@@ -98,13 +93,13 @@ def test_each_write_is_seen_as_the_contract_says(site):
         (lambda: restore_mod(site, mod), "published", False, ["mod restored"]),
         (lambda: own.delete(here), "deleted", False, ["mod deleted"]),
     ]
-    assert deeds() == ["mod created", "mod created", "file uploaded", "file uploaded", "mod published"]
-    for number, (write, what, moves, actions) in enumerate(writes):
-        before, was_updated, told = serial(site), updated(), deeds()
-        write()
+    assert actions(site) == ["mod created", "mod created", "file uploaded", "file uploaded", "mod published"]
+    for number, (act, what, moves, deeds) in enumerate(writes):
+        before, was_updated, told = serial(site), updated(), actions(site)
+        act()
         assert serial(site) == before + bool(what), number
         assert (updated() > was_updated) == moves, number
-        assert deeds() == told + actions, number
+        assert actions(site) == told + deeds, number
         if what:
             entry = entries(site)[-1]
             expected = (what, mod["guid"], None if what == "deleted" else mod_id)
@@ -127,8 +122,7 @@ def test_many_mods_in_one_transaction_have_a_serial_each(site):
 def test_a_change_is_not_earlier_than_its_mod_where_the_clock_was_set_back(site):
     mod = published_mod(site)
     ahead = now() + timedelta(hours=1)
-    with site.databases.write_session.begin() as session:
-        session.execute(update(Mod).values(updated_at=ahead))
+    write(site, update(Mod).values(updated_at=ahead))
     site.as_account(OWNER).put_json(mod_address(mod), {"title": "Two"})
     assert entries(site)[-1].at == ahead + timedelta(microseconds=1)
 

@@ -21,6 +21,7 @@ from modhub.catalogue.models import PublicText
 from modhub_testing import stored_files
 from modhub_testing.mods import OWNER, published_mod, upload_asset
 from modhub_testing.service import script
+from tests.people import write
 
 pytestmark = pytest.mark.slow
 
@@ -54,8 +55,7 @@ def test_verify_finds_what_is_damaged_and_rebuild_mends_it(site, run):
     assert str(mod["id"]) in problem["file"]
     # Of what is copied for readers, it is mended.
     path.write_bytes(content)
-    with site.databases.write_session.begin() as session:
-        session.execute(update(PublicText).values(text="other"))
+    write(site, update(PublicText).values(text="other"))
     assert run("verify")[1].endswith("Problems found: 1.\n")
     assert run("rebuild") == (0, "Public copies rebuilt: 1.\n")
     assert run("verify") == (0, "No problems found.\n")

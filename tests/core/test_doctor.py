@@ -23,6 +23,7 @@ from modhub_testing import TEST_SECRET, stored_files
 from modhub_testing.commands import issue_certificate
 from modhub_testing.running_server import running
 from modhub_testing.service import free_port
+from tests.people import write
 
 pytestmark = pytest.mark.slow
 
@@ -111,8 +112,7 @@ def test_a_database_on_which_no_service_starts(site, examine):
         "DELETE FROM modhub_alembic_version": "behind (modhub); run: modhub-admin -c",
     }
     for change, sentence in changes.items():
-        with site.databases.write_engine.begin() as connection:
-            connection.execute(text(change))
+        write(site, text(change))
         code, sentences = examine(site)
         assert code == 1
         assert sentence in sentences["database"][0]
@@ -132,8 +132,7 @@ def test_a_database_that_is_missing_is_not_created(start, examine, tmp_path):
 @pytest.mark.postgres
 def test_a_database_that_cannot_be_written(site, examine):
     # C-RUN-19
-    with site.databases.write_engine.begin() as connection:
-        connection.execute(text("DROP TABLE core_observation"))
+    write(site, text("DROP TABLE core_observation"))
     code, sentences = examine(site)
     assert code == 1
     assert sentences["database"][0].startswith("the database cannot be written (")
@@ -187,8 +186,7 @@ def test_a_backup_that_nobody_has_verified(site, examine):
 def test_features_that_only_the_database_has(start, examine, capsys):
     # C-RUN-19
     site = start(fresh=True)
-    with site.databases.write_engine.begin() as connection:
-        connection.execute(text("CREATE TABLE lost_feature_alembic_version (version_num VARCHAR(32))"))
+    write(site, text("CREATE TABLE lost_feature_alembic_version (version_num VARCHAR(32))"))
     sentence = "the database has tables of lost_feature, and pyramid.includes does not name them: add them"
     assert examine(site)[1]["features"][0].startswith(sentence)
     assert admin.run_command(site.config, ["-c", "x.ini", "check"]) == 0

@@ -14,6 +14,7 @@ from modhub_testing.databases import schema_differences
 from modhub_testing.mods import mod_address, published_mod
 from modhub_testing.pages import form_at, new_visitor
 from modhub_testing.workers import run_worker
+from tests.people import read, write
 
 pytestmark = pytest.mark.slow
 
@@ -60,11 +61,9 @@ def test_its_work_for_operators(guide_feature, start, run_admin):
         own_data = site.declarations.personal_data["bookmarks"](session, 8)
     assert [told["text"] for told in own_data.document] == ["Splits"]
     assert run_admin(site, "bookmarks") == (0, f"{number}: mod 1: Splits\n")
-    with site.databases.write_session.begin() as session:
-        session.execute(update(models.Bookmark).values(created_at=now() - timedelta(days=2)))
+    write(site, update(models.Bookmark).values(created_at=now() - timedelta(days=2)))
     assert run_worker(site.registry, "old bookmarks")
-    with site.databases.readonly_session() as session:
-        assert session.scalars(select(models.Bookmark)).all() == []
+    assert read(site, select(models.Bookmark)) == []
 
 
 def test_its_calls_its_panel_and_its_subscribers(guide_feature, start):

@@ -11,6 +11,7 @@ from modhub.db import now
 from modhub_testing import stored_files
 from modhub_testing.mods import OWNER, mod_address, new_mod
 from modhub_testing.workers import run_worker
+from tests.people import read, write
 
 MODS = "/api/modhub"
 
@@ -31,8 +32,7 @@ def own_mods(site):
 
 
 def grow_older(site, age):
-    with site.databases.write_session.begin() as session:
-        session.execute(update(IdempotencyKey).values(used_at=now() - age))
+    write(site, update(IdempotencyKey).values(used_at=now() - age))
 
 
 def test_keys_are_of_one_account_and_one_address(site):
@@ -59,9 +59,8 @@ def test_a_repeated_image_is_added_once(site, monkeypatch):
     for malformed in ("", "\x7f", "é".encode().decode("latin-1")):
         assert "Idempotency-Key" in add_image(site, mod, malformed, b"image", 400)["message"]
     # Nothing of a key or of what was sent is stored.
-    with site.databases.readonly_session() as session:
-        rows = session.scalars(select(IdempotencyKey)).all()
-        assert [(len(row.key_sha256), len(row.content_sha256)) for row in rows] == [(64, 64)] * 2
+    rows = read(site, select(IdempotencyKey))
+    assert [(len(row.key_sha256), len(row.content_sha256)) for row in rows] == [(64, 64)] * 2
     # Not even a limit that was reached since refuses it.
     monkeypatch.setattr(uploads, "IMAGES", 10)
     assert add_image(site, mod, "k", b"image") == both

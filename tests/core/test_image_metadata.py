@@ -9,9 +9,7 @@ import zlib
 
 import pytest
 from PIL import ExifTags, Image, ImageChops, ImageCms, ImageStat, PngImagePlugin
-from sqlalchemy import select
 
-from modhub.audit.models import AuditEntry
 from modhub.blobs import BlobStore
 from modhub.catalogue.models import Asset
 from modhub.catalogue.pictures import decoder
@@ -20,6 +18,7 @@ from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, uplo
 from modhub_testing.pages import messages_on, new_visitor, workshop_form
 from tests.core.test_everything_zip import Remote
 from tests.core.test_pictures import work_off
+from tests.people import actions
 
 XMP_NAME = b"<x:xmpmeta><rdf:Description><dc:creator><rdf:Seq><rdf:li>Jo</rdf:li></rdf:Seq></dc:creator></x:xmpmeta>"
 XMP_PLACE = b'<rdf:Description exif:GPSLatitude="52,31.2N"/>'
@@ -290,8 +289,7 @@ def test_the_owner_is_told_and_may_have_a_copy_without_it(site):
         assert re.findall(r"/Modhub/file/(\d+)", shown_text) == [new, f"{shot}0"]
     work_off(site)
     assert rehearsed_images(site, mod) == []
-    with site.databases.readonly_session() as session:
-        assert "image metadata removed" in session.scalars(select(AuditEntry.action)).all()
+    assert "image metadata removed" in actions(site)
 
 
 def test_an_image_of_an_object_store_is_fetched():
