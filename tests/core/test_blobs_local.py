@@ -29,6 +29,17 @@ def published(store, content=CONTENT):
     return blob
 
 
+def opened(store, blob):
+    return store.open(blob.key, blob.size, blob.sha256)
+
+
+def refusal(call, *arguments):
+    """Status and code of what ``call`` raises."""
+    with pytest.raises(ApiError) as caught:
+        call(*arguments)
+    return caught.value.status, caught.value.code
+
+
 def failing(code, calls=None):
     def fail(*_args, **_keywords):
         if calls is not None:
@@ -79,9 +90,8 @@ def test_a_disk_that_refuses_an_upload(store, monkeypatch, caplog, call, code):
     before, calls = count_open_files(store._root), []
     with monkeypatch.context() as patch:
         patch.setattr(os, call, failing(code, calls))
-        with pytest.raises(ApiError) as caught:
-            store.stage(io.BytesIO(CONTENT), 1000)
-    assert (caught.value.status, caught.value.code, len(calls)) == (502, "storage_refused", 1), "it is not tried again"
+        assert refusal(store.stage, io.BytesIO(CONTENT), 1000) == (502, "storage_refused")
+    assert len(calls) == 1, "it is not tried again"
     assert [*store.keys()] == []
     assert count_open_files(store._root) == before
     assert "ALARM" in caplog.text
@@ -123,9 +133,7 @@ def test_a_disk_that_refuses_to_publish(store, root, monkeypatch, name):
     blob = store.stage(io.BytesIO(CONTENT), 1000)
     with monkeypatch.context() as patch:
         patch.setattr(os if name == "fsync" else Path, name, failing(errno.EIO))
-        with pytest.raises(ApiError) as caught:
-            store.publish(blob.key)
-    assert (caught.value.status, caught.value.code) == (502, "storage_refused")
+        assert refusal(store.publish, blob.key) == (502, "storage_refused")
     store.discard(blob.key)
     assert files(root) == []
 
@@ -140,9 +148,7 @@ def test_a_missing_root_is_not_recreated(store, root):
         (store.probe, 503),
         (lambda: list(store.keys()), 503),
     ]:
-        with pytest.raises(ApiError) as caught:
-            call()
-        assert caught.value.status == status
+        assert refusal(call)[0] == status
     assert not root.exists()
 
 
@@ -151,10 +157,9 @@ def test_a_file_that_cannot_be_read(store, monkeypatch, caplog, owner, call):
     blob, before = published(store), count_open_files(store._root)
     with monkeypatch.context() as patch:
         patch.setattr(owner, call, failing(errno.EIO))
-        with pytest.raises(ApiError) as caught:
-            store.open(blob.key, blob.size, blob.sha256)
+        assert refusal(opened, store, blob)[0] == 503
         assert os.strerror(errno.EIO) in str(store.verify(blob.key, blob.size, blob.sha256))
-    assert (caught.value.status, count_open_files(store._root)) == (503, before)
+    assert count_open_files(store._root) == before
     assert "secret" not in caplog.text
 
 
@@ -162,9 +167,7 @@ def test_a_store_that_is_away_is_one_line_for_all_files(store, root, caplog):
     blobs = [published(store) for _ in range(3)]
     root.rename(root.with_name("elsewhere"))
     for blob in blobs:
-        with pytest.raises(ApiError) as caught:
-            store.open(blob.key, blob.size, blob.sha256)
-        assert caught.value.code == "storage_unreachable"
+        assert refusal(opened, store, blob)[1] == "storage_unreachable"
     assert caplog.messages == ["ALARM: the file store is not available: No such file or directory"]
 
 
@@ -190,7 +193,7 @@ def test_a_settled_file_is_hashed_once(store, monkeypatch):
     later(monkeypatch)
     hashed = counted(monkeypatch)
     for _ in range(5):
-        with store.open(blob.key, blob.size, blob.sha256) as file:
+        with opened(store, blob) as file:
             assert file.read() == CONTENT
     assert len(hashed) == 1
 
@@ -201,7 +204,7 @@ def test_a_fresh_file_is_hashed_until_its_stamp_is_beyond_doubt(store, monkeypat
     monkeypatch.setattr(checksum_cache.time, "time_ns", lambda: time_ns)
     hashed = counted(monkeypatch)
     for _ in range(3):
-        store.open(blob.key, blob.size, blob.sha256).close()
+        opened(store, blob).close()
     assert len(hashed) == 3
 
 
@@ -209,14 +212,13 @@ def test_a_change_after_the_check_is_seen_though_the_times_are_set_back(store, r
     blob = published(store)
     path = place(root, blob.key)
     later(monkeypatch)
-    store.open(blob.key, blob.size, blob.sha256).close()
+    opened(store, blob).close()
     before = path.stat()
     time.sleep(0.05)  # the kernel stamps changes in ticks of a few milliseconds
     with path.open("r+b") as file:
         file.write(b"?")
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    with pytest.raises(ApiError):
-        store.open(blob.key, blob.size, blob.sha256)
+    assert refusal(opened, store, blob)[0] == 503
 
 
 def test_foreign_files_are_not_ours_to_sweep(store, root):
@@ -241,9 +243,7 @@ def test_removing_what_cannot_be_removed(store, monkeypatch, caplog):
     monkeypatch.setattr(Path, "unlink", failing(errno.EACCES))
     store.discard(blob.key)
     assert "sweep" in caplog.text
-    with pytest.raises(ApiError) as caught:
-        store.delete(blob.key)
-    assert caught.value.status == 503
+    assert refusal(store.delete, blob.key)[0] == 503
     assert "secret" not in caplog.text
 
 
@@ -254,6 +254,5 @@ def test_what_is_remembered_is_bounded(root, monkeypatch):
     later(monkeypatch)
     hashed = counted(monkeypatch)
     for index in (0, 1, 0, 2, 0, 1):  # the third pushes out the second, the least used
-        blob = blobs[index]
-        store.open(blob.key, blob.size, blob.sha256).close()
+        opened(store, blobs[index]).close()
     assert len(hashed) == 4
