@@ -2,8 +2,6 @@
 
 import json
 import logging
-from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
@@ -43,13 +41,3 @@ def test_a_request_is_one_line_of_json(caplog, path, caller):
         "caller": caller,
     }
     assert record.getMessage() == json.dumps(expected)
-
-
-def test_a_full_disk_stops_no_request(monkeypatch):
-    # T-F2
-    with Path("/dev/full").open("w", encoding="utf-8") as full:
-        monkeypatch.setattr(log, "handlers", [logging.StreamHandler(full)])
-        monkeypatch.setattr(log, "level", logging.INFO)
-        log_request({REQUEST_ID: "0123456789abcdef", "REQUEST_METHOD": "GET"}, 200, 0)
-        with suppress(OSError):
-            full.close()

@@ -14,7 +14,6 @@ from modhub_testing.mods import (
     hide_mod,
     mod_address,
     new_mod,
-    notes_of_mod,
     publish_test_mod,
     published_mod,
     restore_mod,
@@ -232,24 +231,6 @@ def test_no_page_no_feed_and_no_sitemap_shows_it(site, draft):
             assert not any(secret in body for secret in secrets), path
             assert re.search(rb"/Modhub/%d\b" % draft["id"], body) is None, path
             assert not any(asset["url"].encode() + b'"' in body for asset in draft["assets"]), path
-
-
-def test_publishing_shows_it_at_once_everywhere(site, draft, kind):
-    # C-FILE-7
-    if kind != HIDDEN_MOD:
-        publish_test_mod(site, draft)
-    if kind != DRAFT:
-        site.get(mod_address(draft), status=404)
-        restore_mod(site, draft)
-    assert site.get(mod_address(draft)).json["title"] == draft["title"]
-    assert site.get(f"/api/modhub?q={MARK}").json["total"] == 1
-    assert site.get(f"/api/modhub?game={MARK} GAME").json["total"] == 1
-    assert [note["title"] for note in notes_of_mod(site, draft)] == [f"{MARK}-1"]
-    assert [site.get(asset["url"]).body for asset in draft["assets"]] == [
-        f"{MARK} {kind}".encode() for kind in ("code", "css", "image")
-    ]
-    uses = site.get("/api/modhub?q=Uses").json["mods"][0]
-    assert [mod["id"] for mod in site.get(mod_address(uses)).json["install"]] == [draft["id"], uses["id"]]
 
 
 def test_deleting_hides_it_again_everywhere(site, draft):

@@ -11,9 +11,12 @@ from modhub_testing.mods import (
     copy_damage,
     hide_mod,
     mod_address,
+    new_mod,
     notes_of_mod,
+    publish_test_mod,
     published_mod,
     restore_mod,
+    upload_asset,
 )
 from tests.people import read
 
@@ -52,6 +55,17 @@ def test_the_owner_goes_on_as_if_nothing_were(site):
     owner.delete(mod_address(mod), status=204)
     assert owner.get("/api/modhub/mine").json["count"] == 0
     assert copy_damage(site) == []
+
+
+def test_a_draft_that_is_published_while_it_is_hidden_waits_too(site):
+    # C-FILE-7
+    mod = new_mod(site)
+    upload_asset(site, mod, "code", version="1")
+    hide_mod(site, mod)
+    publish_test_mod(site, mod)
+    site.get(mod_address(mod, "download"), status=404)
+    restore_mod(site, mod)
+    site.get(mod_address(mod, "download"), status=200)
 
 
 def test_votes_wait_for_the_mod(site):
