@@ -3,6 +3,7 @@
 import json
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -24,14 +25,9 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def command(site, capsys):
+def command(site, run_admin):
     """``command("audit", "list")``: the exit code and what it printed."""
-
-    def run(*arguments):
-        capsys.readouterr()
-        return run_command(site.config, ["-c", "x.ini", *arguments]), capsys.readouterr().out
-
-    return run
+    return partial(run_admin, site)
 
 
 def deeds(site):

@@ -176,24 +176,6 @@ def test_no_list_shows_a_draft(site, draft):
         assert not any(secret in caller.get("/api/modhub/games").body for secret in secrets_of(draft))
 
 
-def test_a_chain_ends_at_a_draft(site, draft):
-    # C-READ-2, C-READ-6, T-B2
-    """What lies behind it is not even missing, published or not: the requirement is the draft's own word."""
-    unknown = str(uuid.uuid4())
-    behind = published_mod(site, 8, "Behind the draft")
-    site.as_account(OWNER).put_json(mod_address(draft), {"requires": [behind["guid"], unknown]})
-    first = published_mod(site, 8, "One", requires=[draft["guid"], unknown])
-    second = published_mod(site, 8, "Two", requires=[unknown, draft["guid"]])
-    answer = site.get(mod_address(first))
-    assert [mod["id"] for mod in answer.json["install"]] == [first["id"]]
-    assert answer.json["missing"] == [draft["guid"], unknown]
-    assert site.get(mod_address(second)).json["missing"] == [unknown, draft["guid"]]
-    assert MARK.encode() not in answer.body
-    # Deleted and never made are missing alike.
-    site.as_account(OWNER).delete(mod_address(draft))
-    assert site.get(mod_address(first)).json["missing"] == [draft["guid"], unknown]
-
-
 def test_lists_and_reads_do_not_change_while_a_draft_does(site, draft):
     # T-B1
     urls = ["/api/modhub", "/api/modhub?sort=top", "/api/modhub/games"]

@@ -47,7 +47,7 @@ def chain(site, mod_id):
 
 
 def test_order_and_missing_of_any_graph_are_the_models(site):
-    # C-READ-2, C-READ-6
+    # C-READ-2, C-READ-6, T-B2
     """Cycles, diamonds, drafts in the middle, requirements that nobody has, in any capitals."""
     rng = random.Random(8)
     for _ in range(12):

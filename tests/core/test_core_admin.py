@@ -192,21 +192,20 @@ def test_a_database_that_is_behind_is_one_line(run_at, tmp_path):
     assert not (tmp_path / "new.sqlite").exists()
 
 
-def test_only_who_stores_files_makes_the_folder(site, run_with_ini, tmp_path):
+def test_only_who_stores_files_makes_the_folder(site, run_at, tmp_path):
     """Made by root's `migrate` it would be a folder that the service cannot use."""
-    ini, folder = next(tmp_path.glob("site.ini")), tmp_path / "other files"
-    lines = [line for line in ini.read_text("utf-8").splitlines() if not line.startswith("modhub.storage")]
-    ini.write_text("\n".join([*lines, f"modhub.storage = file://{folder}"]) + "\n", "utf-8")
+    folder = tmp_path / "other files"
+    run = run_at(site.registry.settings["sqlalchemy.url"], f"file://{folder}")
     for words in (("migrate",), ("game", "add", "Portal"), ("verify",)):
-        assert run_with_ini(*words)[0] == 0, words
-    code, output = run_with_ini("sweep")
+        assert run(*words)[0] == 0, words
+    code, output = run("sweep")
     assert (code, output.count("\n")) == (1, 1)
     assert not folder.exists()
     icon = tmp_path / "icon.svg"
     icon.write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
-    assert run_with_ini("game", "add", "Portal", "--icon", str(icon))[0] == 0
+    assert run("game", "add", "Portal", "--icon", str(icon))[0] == 0
     assert len([path for path in folder.rglob("*") if path.is_file()]) == 1
-    assert run_with_ini("sweep")[0] == 0
+    assert run("sweep")[0] == 0
 
 
 @pytest.mark.process
