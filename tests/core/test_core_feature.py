@@ -50,6 +50,7 @@ def test_it_brings_a_language_with_three_plural_forms(start, tmp_path, monkeypat
     catalogue.write_text(POLISH, "utf-8")
     (tmp_path / "modhub_polish" / "__init__.py").write_text(POLISH_FEATURE, "utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "modhub_polish", raising=False)
     polish = {"Accept-Language": "pl, en;q=0.5"}
     site = start(f"{ACCOUNTS} modhub_polish", url=site_url(start))
     counted = []
