@@ -21,8 +21,6 @@ from modhub.base.errors import ApiError, invalid
 URLENCODED: Final = "application/x-www-form-urlencoded"
 MULTIPART: Final = "multipart/form-data"
 READ_BYTES: Final = 256 * 1024
-MAX_PART_HEADER: Final = 8 * 1024
-"""Limit of one header of a part in bytes; the parser accepts eight headers."""
 MAX_FORM_FIELDS: Final = 1000
 """Limit of fields, or parts, of a form: each costs a parser far more than its bytes."""
 MAX_NAME: Final = 1024
@@ -153,7 +151,7 @@ class MultipartReader:
 
 def _parse(stream: BinaryIO, boundary: bytes) -> Iterator[MultipartSegment | bytes | None]:
     """The parser's events: for each part its head, its bytes in blocks, then None."""
-    parser = PushMultipartParser(boundary, max_header_size=MAX_PART_HEADER, strict=True)
+    parser = PushMultipartParser(boundary, strict=True)
     try:
         try:
             yield from parser.parse_blocking(stream.read, READ_BYTES)

@@ -220,7 +220,7 @@ def test_deleting_asks_for_yes_and_leaves_nothing(site, run):
     code, lines = run("delete", number, "--yes")
     assert (code, lines) == (
         0,
-        [f"Mod {number} (Bad) was deleted, with {goes}. A sweep removes the files after an hour."],
+        [f"Mod {number} (Bad) was deleted, with {goes}. A sweep removes the files after two days."],
     )
     assert run("delete", number, "x y", "--yes") == (1, [f"There is no mod {number}.", "There is no mod x y."])
     assert site.get(mod_address(user)).json["missing"] == [mod["guid"]]

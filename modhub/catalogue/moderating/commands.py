@@ -146,7 +146,7 @@ def delete_named(admin: Any, name: str, arguments: argparse.Namespace) -> int:
         if users:
             admin.say(users)
     else:
-        admin.say(f"{title} was deleted, with {summary}. A sweep removes the files after an hour.")
+        admin.say(f"{title} was deleted, with {summary}. A sweep removes the files after two days.")
     return 0
 
 
