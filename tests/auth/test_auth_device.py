@@ -466,8 +466,8 @@ def test_a_poll_waits_for_a_block_that_is_being_written(app, person):
     # C-ACC-31
     post(app, "register", person)
     codes = allowed(app)
-    locking, lock = Event(), device_codes.lock_account
-    device_codes.lock_account = lambda *arguments: locking.set() or lock(*arguments)
+    locking, lock = Event(), device_codes.lock_accounts
+    device_codes.lock_accounts = lambda *arguments: locking.set() or lock(*arguments)
     try:
         with ThreadPoolExecutor(1) as pool, app.databases.write_session() as session:
             with session.begin():
@@ -481,7 +481,7 @@ def test_a_poll_waits_for_a_block_that_is_being_written(app, person):
             answer = poll(app, codes) if later is None else later.result(120)
         assert refusal(answer) == (400, "expired_token")
     finally:
-        device_codes.lock_account = lock
+        device_codes.lock_accounts = lock
 
 
 @race
