@@ -13,8 +13,10 @@ from sqlalchemy import select, update
 
 from modhub.audit.models import AuditEntry
 from modhub_auth import container
+from modhub_auth.blocking import block_accounts
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Login
+from modhub_auth.publisher_keys import create_key
 from modhub_auth.services import delete_account, lock_account
 from modhub_auth.signin import totp
 from modhub_auth.signin.passwords import HashingGate, QueuedHasher
@@ -160,6 +162,19 @@ def delete_person(site, account_id):
         account = lock_account(session, account_id)
         assert account is not None
         delete_account(session, site.registry, account)
+
+
+def block(site, account_id):
+    """Block the account as its moderators do."""
+    with site.databases.write_session.begin() as session:
+        block_accounts(session, [lock_account(session, account_id)])
+
+
+def make_key(site, account_id, mod_id=None):
+    """A publisher key of the account, for all its mods or for one."""
+    with site.databases.write_session.begin() as session:
+        lock_account(session, account_id)
+        return create_key(session, account_id, "CI", mod_id, 365).key
 
 
 def add_authenticator(site, account_id=1):

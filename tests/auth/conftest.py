@@ -10,13 +10,13 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from modhub.admin.program import Admin, build_admin_parser
 from modhub.base.settings import boolean, positive
+from modhub.ui.i18n import Catalogs
 from modhub_auth import send_emails
-from modhub_testing.pages import new_visitor
+from modhub_auth.container import AuthServices
+from modhub_auth.signin import recovery
 from modhub_testing.service import free_port
 from tests.people import cheap_hashes, text_of
-from tests.races import at_once
 
 from .openid_provider import Provider
 
@@ -57,21 +57,6 @@ def person():
     return {"email": "ada@example.org", "password": "correct horse battery"}
 
 
-@pytest.fixture
-def contend(auth):
-    """``contend(app, path, body, 8)``: so many calls at one moment, half of them by a second application.
-
-    It shares nothing with ``app`` but the database, as another process does.
-    """
-
-    def run(app, path, body, times):
-        apps = (app, auth(url=str(app.registry.settings["sqlalchemy.url"]), fresh=True))
-        visitors = [new_visitor(apps[number % 2]) for number in range(times)]
-        return at_once([partial(visitor.post_json, path, body, expect_errors=True) for visitor in visitors])
-
-    return run
-
-
 class MailServer:
     """An SMTP server on loopback (RFC 5321) that keeps what it takes.
 
@@ -98,7 +83,7 @@ class MailServer:
                     line = raw.decode("utf-8", "replace").strip()
                     verb = line[:4].upper()
                     if verb == "EHLO":
-                        self.wfile.write(b"250-test\r\n250-8BITMIME\r\n250 SMTPUTF8\r\n")
+                        self.wfile.write(b"250-test\r\n250-8BITMIME\r\n250-AUTH PLAIN\r\n250 SMTPUTF8\r\n")
                     elif verb == "RCPT":
                         recipient = line.partition("<")[2].partition(">")[0]
                         self.say(outer.refuse.get(recipient, "250 ok"))
@@ -113,7 +98,7 @@ class MailServer:
                         return
                     else:
                         outer.heard.append(line)
-                        self.say("250 ok")
+                        self.say("535 no" if verb == "AUTH" else "250 ok")
 
             def read(self):
                 lines = iter(self.rfile.readline, b".\r\n")
@@ -210,9 +195,46 @@ def register(app, person):
     return send(app.get("/Modhub/account/register"), 303, **person)
 
 
+def token_of(app):
+    """What every form of this visitor carries."""
+    return str(app.get("/Modhub/account/logout").html.select_one("input[name=csrf_token]")["value"])
+
+
+def reset_password(app, session, secret, password_hash="another hash", **more):
+    """What the form of a link in an email does."""
+    own, messages = app.find_service(AuthServices), app.find_service(Catalogs).translations["en"]
+    recovery.reset_password(session, own.outbox, secret, password_hash, messages, **more)
+
+
 def bearer(made):
     """The header of a program that got this session."""
     return {"Authorization": f"Bearer {made['accessToken']}"}
+
+
+def sign_up(app, person, status=201, **more):
+    """The session of a program that registers somebody."""
+    return app.post_json("/api/auth/register", {**person, **more}, status=status).json
+
+
+def log_in(app, person, status=200, **more):
+    """The session of a program that signs in, or its refusal."""
+    return app.post_json("/api/auth/login", {**person, **more}, status=status).json
+
+
+def forgot(app, address):
+    """A program asks for a link to a new password."""
+    app.post_json("/api/auth/forgot", {"email": address}, status=204)
+
+
+def me(app, session, status=200):
+    """What a program reads of its account."""
+    return app.get("/api/auth/me", headers=bearer(session), status=status).json
+
+
+def refresh(app, session, status=200, **more):
+    """The next session of a program."""
+    sent = {"refreshToken": session["refreshToken"], **more}
+    return app.post_json("/api/auth/refresh", sent, status=status).json
 
 
 def seen(answer):
@@ -221,17 +243,9 @@ def seen(answer):
 
 
 @pytest.fixture
-def run(app, capsys):
+def run(app, run_admin):
     """``run("account", "list")``: the exit code of a command of the operator, and all that it printed."""
-
-    def command(*words):
-        capsys.readouterr()
-        arguments = build_admin_parser(app.config).parse_args(["-c", "unused", *words])
-        code = arguments.run(Admin(app.config), arguments)
-        printed = capsys.readouterr()
-        return code, printed.err + printed.out
-
-    return command
+    return partial(run_admin, app)
 
 
 @pytest.fixture(scope="session")

@@ -9,11 +9,9 @@ from sqlalchemy import insert
 
 from modhub.base.settings import StartRefused
 from modhub.db import now
-from modhub_auth import publisher_keys
 from modhub_auth.models import Account
-from modhub_auth.services import lock_account
 from modhub_testing.mods import insert_mods
-from tests.people import register, write
+from tests.people import make_key, register, write
 
 pytestmark = pytest.mark.slow
 
@@ -69,9 +67,7 @@ def test_keys_are_listed_and_revoked(app, spammers, run):
     (owner, mod), (stranger, _), _ = spammers
     name = str(owner.id)
     assert run("account", "keys", name) == (0, f"Account {name} has no publisher keys.\n")
-    with app.databases.write_session.begin() as session:
-        assert lock_account(session, owner.id) is not None
-        key = publisher_keys.create_key(session, owner.id, "CI", mod, 0).key
+    key = make_key(app, owner.id, mod)
     (line,) = lines_of(run("account", "keys", name))
     number, facts = line.split(" ", 1)
     assert facts.startswith(f"CI ({key[:16]}…), mod {mod}, created 20")

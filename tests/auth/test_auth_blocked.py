@@ -3,21 +3,16 @@
 import pytest
 from sqlalchemy import select, update
 
-from modhub.base.errors import ApiError
-from modhub.web.request import Request
 from modhub_auth import blocking
 from modhub_auth.container import AuthServices
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
-from modhub_auth.models import Account, ClientSession, Login, PageSession
+from modhub_auth.models import Account, ClientSession, PageSession
 from modhub_auth.services import lock_account
-from modhub_auth.signin import sessions
-from modhub_auth.signin.authentication import authenticate
-from modhub_auth.signin.sessions import sign_in
 from modhub_testing.pages import messages_on
 from tests import people
-from tests.people import add_authenticator, read, write
+from tests.people import add_authenticator, block, read, write
 
-from .conftest import bearer, send
+from .conftest import me, refresh, seen, send, sign_up
 
 pytestmark = pytest.mark.slow
 
@@ -26,18 +21,15 @@ BLOCKED = {"error": "account_blocked", "message": "The operator of this service 
 ABSENT = 987654321
 
 
-def set_blocked(app, account_id, *, blocked=True):
+def unblock(app, account_id):
     with app.databases.write_session.begin() as session:
-        account = lock_account(session, account_id)
-        assert account is not None
-        act = blocking.block_accounts if blocked else blocking.unblock_accounts
-        return bool(act(session, [account]))
+        blocking.unblock_accounts(session, [lock_account(session, account_id)])
 
 
 @pytest.fixture
 def ada(app, person):
     """The session of a program that has signed in."""
-    return app.post_json("/api/auth/register", person).json
+    return sign_up(app, person)
 
 
 def login(app, person, **more):
@@ -47,84 +39,66 @@ def login(app, person, **more):
 def test_sign_in_is_refused_after_the_right_password_alone(app, person, ada):
     # C-ACC-20
     before = login(app, person, password="a wrong password")
-    assert set_blocked(app, ada["accountId"])
+    block(app, ada["accountId"])
     refused = login(app, person)
     assert (refused.status_int, refused.json) == (403, BLOCKED)
     for email in (person["email"], "nobody@example.org"):
         wrong = login(app, person, email=email, password="a wrong password")
         assert (wrong.status_int, wrong.body) == (401, before.body)
         assert {**wrong.headers, "X-Request-Id": ""} == {**before.headers, "X-Request-Id": ""}
-    app.post_json("/api/auth/register", person, status=409)
+    sign_up(app, person, 409)
 
 
 def test_the_code_is_asked_for_first(app, person, ada):
     # C-ACC-20
     _, codes = add_authenticator(app, ada["accountId"])
-    set_blocked(app, ada["accountId"])
+    block(app, ada["accountId"])
     assert login(app, person).json["twoFactorRequired"] is True
     assert login(app, person, code="wrong").json["twoFactorRequired"] is True
     assert login(app, person, code=codes[0]).json == BLOCKED
     assert login(app, person, code=codes[0]).status_int == 401, "the code is used up"
 
 
-def owner_calls(mod, note, image):
-    here = f"/api/modhub/{mod}"
-    return [
-        ("PUT", here),
-        ("DELETE", here),
-        *(("POST", f"{here}/{name}") for name in ("code?name=a&version=1", "css", "images", "publish")),
-        ("PUT", f"{here}/changelog/{note}"),
-        ("DELETE", f"{here}/images/{image}"),
-        ("PUT", f"{here}/vote"),
-    ]
-
-
-def filled_mod(person):
-    """A published mod with its note and its image."""
-    mod = person.publish(images=1)
-    (image,) = [asset["url"] for asset in mod["assets"] if asset["kind"] == "image"]
-    note = person.site.get(f"/api/modhub/{mod['id']}/changelog").json["notes"][0]["id"]
-    return mod["id"], note, int(image.rpartition("/")[2])
+OWNER_CALLS = [
+    *(("PUT", f"/api/modhub/{{}}{rest}") for rest in ("", "/vote", "/changelog/1")),
+    *(("DELETE", f"/api/modhub/{{}}{rest}") for rest in ("", "/images/1")),
+    *(("POST", f"/api/modhub/{{}}/{name}") for name in ("code?name=a&version=1", "css", "images", "publish")),
+]
 
 
 def test_every_owner_call_is_refused_before_ownership(app):
     # C-OWN-13
     ada, eve = (people.register(app, name) for name in ("Ada", "Eve"))
-    mine, hers = filled_mod(ada), filled_mod(eve)
-    set_blocked(app, ada.id)
-    places = (mine, hers, (mine[0], hers[1], hers[2]), (ABSENT, ABSENT, ABSENT), ("x", 0, 0))
-    calls = [call for place in places for call in owner_calls(*place)]
+    mine, hers = ada.publish()["id"], eve.publish()["id"]
+    block(app, ada.id)
+    calls = [(method, path.format(mod)) for method, path in OWNER_CALLS for mod in (mine, hers, ABSENT, "x")]
     calls += [("POST", "/api/modhub"), ("GET", "/api/modhub/mine")]
-    seen = set()
+    answers = []
     for method, path in calls:
-        for body in (b"", b'{"title": "Changed", "value": 1}'):
-            if method in {"GET", "DELETE"} and body:
-                continue
-            answer = app.request(path, method=method, body=body, headers=ada.bearer, status="*")
-            assert (answer.status_int, answer.json) == (403, BLOCKED), (method, path, body)
-            kept = {name: value for name, value in answer.headers.items() if name != "X-Request-Id"}
-            seen.add((answer.body, tuple(sorted(kept.items()))))
-    assert len(seen) == 1, "the same answer to everything"
-    ada.call("get", f"/api/modhub/{mine[0]}/vote", status=200)
-    assert {mod["id"] for mod in app.get("/api/modhub").json["mods"]} == {mine[0], hers[0]}
+        for body in (b"",) if method in {"GET", "DELETE"} else (b"", b'{"title": "Changed", "value": 1}'):
+            answers.append(app.request(path, method=method, body=body, headers=ada.bearer, status=403))
+            assert answers[-1].json == BLOCKED, (method, path, body)
+            assert seen(answers[-1]) == seen(answers[0]), (method, path, body)
+    ada.call("get", f"/api/modhub/{mine}/vote", status=200)
+    assert {mod["id"] for mod in app.get("/api/modhub").json["mods"]} == {mine, hers}
     with app.counted() as statements:
-        ada.call("put_json", f"/api/modhub/{mine[0]}", params={}, status=403)
+        ada.call("put_json", f"/api/modhub/{mine}", params={}, status=403)
     assert len(statements) == 1, "the token's login, which the call looks up anyway"
-    set_blocked(app, ada.id, blocked=False)
-    ada.call("put_json", f"/api/modhub/{mine[0]}", params={"title": "Changed"}, status=200)
+    unblock(app, ada.id)
+    ada.call("put_json", f"/api/modhub/{mine}", params={"title": "Changed"}, status=200)
 
 
 def test_page_sessions_end_and_stay_ended(app, person, ada):
     # C-ACC-20
     send(app.get(f"{HOME}/login"), 303, **person)
     app.get(HOME, status=200)
-    set_blocked(app, ada["accountId"])
+    block(app, ada["accountId"])
     assert app.get(HOME, status=303).headers["Location"].startswith(f"{HOME}/login")
     # Its access token reads the account until it expires.
-    app.get("/api/auth/me", headers=bearer(ada), status=200)
-    set_blocked(app, ada["accountId"], blocked=False)
+    me(app, ada)
+    unblock(app, ada["accountId"])
     app.get(HOME, status=303)
-    app.post_json("/api/auth/refresh", {"refreshToken": ada["refreshToken"]}, status=401)
+    refresh(app, ada, 401)
 
 
 def test_a_session_that_is_there_all_the_same_opens_nothing(app, person, ada):
@@ -134,24 +108,17 @@ def test_a_session_that_is_there_all_the_same_opens_nothing(app, person, ada):
     for path in (HOME, "/Modhub/mine", f"/Modhub/mine/{ABSENT}"):
         assert app.get(path, status=303).headers["Location"].startswith(f"{HOME}/login")
     assert messages_on(send(app.get(f"{HOME}/login"), 403, **person)) == ["account_blocked"]
-    app.post_json("/api/auth/refresh", {"refreshToken": ada["refreshToken"]}, status=401)
+    refresh(app, ada, 401)
 
 
-def test_an_account_blocked_after_the_check_is_rejected(app, person, ada):
-    own = app.find_service(AuthServices)
-    request = Request.blank("/", environ={"REMOTE_ADDR": "192.0.2.1"})
-    request.registry = app.registry
-    checked = authenticate(request, person["email"], person["password"], "")
-    set_blocked(app, ada["accountId"])
-    with pytest.raises(ApiError) as caught, own.databases.write_session.begin() as session:
-        sign_in(session, checked, "")
-    assert caught.value.code == "account_blocked"
-    with pytest.raises(ApiError) as caught, own.databases.write_session.begin() as session:
-        sessions.begin_page_session(
-            session, lock_account(session, ada["accountId"]), session.get(Login, checked.login_id), ""
-        )
-    assert caught.value.code == "account_blocked"
-    assert read(own, select(ClientSession)) == read(own, select(PageSession)) == []
+def test_an_account_blocked_after_the_check_is_rejected(app, person, ada, monkeypatch):
+    passwords = app.find_service(AuthServices).passwords
+    verify = passwords.verify
+    monkeypatch.setattr(passwords, "verify", lambda *given: block(app, ada["accountId"]) or verify(*given))
+    assert login(app, person).json == BLOCKED
+    unblock(app, ada["accountId"])
+    assert messages_on(send(app.get(f"{HOME}/login"), 403, **person)) == ["account_blocked"]
+    assert read(app, select(ClientSession)) == read(app, select(PageSession)) == []
 
 
 def test_the_commands_say_what_they_do(app, person, ada, run, caplog):

@@ -10,7 +10,7 @@ from modhub_auth import tokens
 from modhub_auth.models import Login
 from tests.people import add_authenticator, write
 
-from .conftest import send
+from .conftest import log_in, send, sign_up, token_of
 
 pytestmark = pytest.mark.slow
 
@@ -20,7 +20,7 @@ LOGIN = f"{HOME}/login"
 
 def registered(app, person):
     """Register with an authenticator; the recovery codes."""
-    return add_authenticator(app, app.post_json("/api/auth/register", person).json["accountId"])[1]
+    return add_authenticator(app, sign_up(app, person)["accountId"])[1]
 
 
 def signed_in(app):
@@ -47,7 +47,7 @@ def test_the_code_is_a_second_step_with_nothing_secret_in_it(app, person):
 
 
 def test_over_https_every_cookie_is_bound_to_this_host(auth, person):
-    # C-SEC-1
+    # C-SEC-1, T-H6
     app = auth(modhub__base_url="https://mods.example.org")
     app.extra_environ = {"wsgi.url_scheme": "https", "HTTP_HOST": "localhost:443"}
     codes = registered(app, person)
@@ -57,13 +57,16 @@ def test_over_https_every_cookie_is_bound_to_this_host(auth, person):
     pages.append(send(pages[1], 303, code=codes[0]))
     assert "__Host-modhub-sign-in" not in app.cookies
     assert signed_in(app)
-    token = app.get(HOME).html.find("input", attrs={"name": "csrf_token"})["value"]
+    token = token_of(app)
     own = [app.post(f"{HOME}/{address}", {"csrf_token": token}, status=303) for address in ("hide-notice", "logout")]
     cookies = [cookie for page in (*pages, *own) for cookie in page.headers.getall("Set-Cookie")]
     names = {cookie.partition("=")[0] for cookie in cookies}
     assert names == {f"__Host-modhub{name}" for name in ("", "-form", "-sign-in", "-notice-hidden")}
     for cookie in cookies:
         assert {"secure", "httponly", "samesite=lax", "path=/"} <= set(cookie.lower().split("; ")), cookie
+        assert "domain=" not in cookie.lower()
+    (session,) = (cookie for cookie in pages[-1].headers.getall("Set-Cookie") if cookie.startswith("__Host-modhub="))
+    assert "Max-Age" not in session, "it ends with the browser"
     assert not signed_in(app)
 
 
@@ -71,7 +74,7 @@ def test_wrong_passwords_look_the_same_with_and_without_an_authenticator(app, pe
     # C-PAGE-28, T-C6
     registered(app, person)
     other, nobody = {**person, "email": "eve@example.org"}, {**person, "email": "nobody@example.org"}
-    app.post_json("/api/auth/register", other)
+    sign_up(app, other)
     pages = set()
     for credentials in (person, other, nobody):
         page = send(app.get(LOGIN), 401, **{**credentials, "password": "not the password"})
@@ -90,7 +93,7 @@ def test_wrong_codes_count_as_failures(auth, person):
         page = send(page, 401, code="000000")
         assert "wrong" in page.html.find(id="code-error").text
     send(page, 429, code=codes[0])
-    app.post_json("/api/auth/login", {**person, "code": codes[0]}, status=429)
+    log_in(app, person, 429, code=codes[0])
 
 
 def test_the_first_step_expires(app, person, monkeypatch):
@@ -112,7 +115,7 @@ def test_the_first_step_ends_with_its_password_and_its_browser(app, person):
     password_step(app, person)
     stolen = app.cookies["modhub-sign-in"]
     app.reset()
-    token = app.get(LOGIN).html.find("input", attrs={"name": "csrf_token"})["value"]
+    token = token_of(app)
     for cookie in (stolen, "nonsense"):
         app.set_cookie("modhub-sign-in", cookie)
         app.post(LOGIN, {"code": codes[0], "csrf_token": token}, status=403)

@@ -14,7 +14,7 @@ from modhub_auth.container import AuthServices
 from modhub_auth.models import HELD, Account, Login, OutgoingEmail, ResetRequest
 from tests.people import read, register, write
 
-from .conftest import bearer
+from .conftest import forgot, log_in, me, refresh, sign_up
 
 
 def send_due(app):
@@ -23,7 +23,7 @@ def send_due(app):
 
 
 def test_accounts_are_shown_without_secrets(app, person, run):
-    made = app.post_json("/api/auth/register", {**person, "client": "laptop", "displayName": "Ada"}).json
+    made = sign_up(app, person, client="laptop", displayName="Ada")
     listed = f"{made['accountId']} Ada: Password ada@example.org (not confirmed); 0 mods, 0 files, 0 bytes, since 20"
     assert run("account", "list")[1].startswith(listed)
     output = run("account", "show", " ADA@example.org")[1]
@@ -37,15 +37,15 @@ def test_accounts_are_shown_without_secrets(app, person, run):
 
 
 def test_confirming_and_signing_out(app, person, run):
-    made = app.post_json("/api/auth/register", person).json
+    made = sign_up(app, person)
     assert run("account", "confirm", "ada@example.org")[0] == 0
-    assert app.get("/api/auth/me", headers=bearer(made)).json["verified"] is True
+    assert me(app, made)["verified"] is True
     # C-RUN-4
     code, output = run("account", "sign-out", "ada@example.org")
     assert (code, "access tokens expire within 30 minutes" in output) == (0, True)
-    app.get("/api/auth/me", headers=bearer(made), status=200)
-    app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=401)
-    app.post_json("/api/auth/login", person, status=200)
+    me(app, made)
+    refresh(app, made, 401)
+    log_in(app, person)
 
 
 def test_an_account_is_deleted_with_everything_it_owned(app, person, run):
@@ -55,7 +55,7 @@ def test_an_account_is_deleted_with_everything_it_owned(app, person, run):
     ada.call("put_json", f"/api/modhub/{mine['id']}/vote", params={"value": 1})
     eve.call("put_json", f"/api/modhub/{hers['id']}/vote", params={"value": -1})
     assert send_due(app) == 2
-    app.post_json("/api/auth/forgot", {"email": ada.address}, status=204)
+    forgot(app, ada.address)
     assert run("account", "delete", ada.address, "--yes")[0] == 0
     assert (read(app, select(OutgoingEmail.recipient)), app.count_rows(ResetRequest)) == ([eve.address], 0)
     assert [mod["id"] for mod in app.get("/api/modhub").json["mods"]] == [mine["id"]]
@@ -132,8 +132,8 @@ def test_emails_that_were_given_up_can_be_sent_again(app, run):
 @pytest.mark.postgres
 def test_after_a_restore_nobody_is_signed_in_and_emails_wait_for_the_operator(app, person, run, mail):
     # C-RUN-18
-    made = app.post_json("/api/auth/register", person).json
-    app.post_json("/api/auth/forgot", {"email": person["email"]})
+    made = sign_up(app, person)
+    forgot(app, person["email"])
     with app.databases.write_session.begin() as session:
         event = DatabaseRestored(session, app.registry, "https://old.example.org")
         outbox = app.find_service(AuthServices).outbox
@@ -145,18 +145,18 @@ def test_after_a_restore_nobody_is_signed_in_and_emails_wait_for_the_operator(ap
         app.registry.notify(event)
     assert event.notes[0].startswith("All sessions are ended (1)")
     assert event.notes[1].startswith("1 waiting emails are held")
-    app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=401)
+    refresh(app, made, 401)
     assert send_due(app) == 0
     assert run("letters", "retry")[0] == 0
     assert send_due(app) == 1
     (sent,) = mail.folder.glob("*.eml")
     assert "http://127.0.0.1:6543/Modhub/account/confirm?token=" in sent.read_text("utf-8")
     assert "old.example.org" not in sent.read_text("utf-8")
-    app.post_json("/api/auth/login", person)
+    log_in(app, person)
 
 
 def test_an_account_of_samples_is_made_once(app, person):
-    app.post_json("/api/auth/register", {**person, "displayName": "Sample"})
+    sign_up(app, person, displayName="Sample")
     accounts = app.find_service(IAccounts)
     with app.databases.write_session.begin() as session:
         first = accounts.make_sample(session, "Sample")

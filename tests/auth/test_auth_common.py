@@ -6,6 +6,8 @@ from time import monotonic
 from modhub_auth.models import Account
 from modhub_auth.signin.passwords import guessable_words, is_common
 
+from .conftest import log_in, sign_up
+
 HOME = "/Modhub/account"
 COMMON = "qwertyuiop"
 OTHER = "1q2w3e4r5t"
@@ -49,7 +51,7 @@ def test_the_shipped_ini_refuses_them():
 
 def test_programs_may_set_any(app, person):
     # C-ACC-21
-    app.post_json("/api/auth/register", {**person, "password": COMMON}, status=201)
+    sign_up(app, person, password=COMMON)
 
 
 def test_a_setting_refuses_them_everywhere(auth, person):
@@ -57,7 +59,7 @@ def test_a_setting_refuses_them_everywhere(auth, person):
     app = auth(modhub_auth__refuse_common_passwords="true", modhub__site_name="Overlay Depot")
     for password in (COMMON, "ada2024ada2024", "countess2024", "overlaydepot1"):
         registration = {**person, "password": password, "displayName": "Countess"}
-        refused = app.post_json("/api/auth/register", registration, status=400).json
+        refused = sign_up(app, registration, 400)
         assert (refused["error"], "password" in refused["message"]) == ("common_password", True)
     form = app.get(f"{HOME}/register").forms[0]
     for _ in range(2):
@@ -66,7 +68,7 @@ def test_a_setting_refuses_them_everywhere(auth, person):
         assert REFUSED in page.html.select_one("#password-error").text
         form = page.forms[0]
     assert app.count_rows(Account) == 0
-    app.post_json("/api/auth/register", person, status=201)
+    sign_up(app, person)
 
 
 def warned(page, **fields):
@@ -89,4 +91,4 @@ def test_registering_warns_and_continues(app, person):
     answer = warned(warned(answer, password=OTHER))
     answer.forms[0]["password"] = COMMON
     answer.forms[0].submit(status=303)
-    app.post_json("/api/auth/login", {**person, "password": COMMON}, status=200)
+    log_in(app, person, password=COMMON)

@@ -2,26 +2,24 @@
 
 from contextlib import suppress
 from datetime import timedelta
-from typing import Any, NamedTuple
 
 import pytest
-from sqlalchemy import func, select, update
+from sqlalchemy import select, update
 
 from modhub.base.errors import ApiError
 from modhub.db import Base, now
-from modhub.ui.i18n import Catalogs
 from modhub_auth import services
 from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.models import Authenticator, ClientSession, Link, Login, PageSession
-from modhub_auth.signin import platform_logins, recovery, sessions
+from modhub_auth.signin import platform_logins, sessions
 from modhub_auth.signin.openid import Assertion
 from modhub_testing.pages import messages_on, new_visitor
 from tests.people import add_authenticator, read, write
 from tests.races import at_once
 
-from .conftest import register, send
+from .conftest import forgot, log_in, refresh, register, reset_password, send, sign_up, token_of
 
 pytestmark = pytest.mark.slow
 
@@ -58,7 +56,7 @@ def test_registering_a_strangers_address_locks_out_the_registrant_not_the_owner(
     """The attacker registers the address first, signs in and adds an authenticator; its owner then sets a password."""
     attacker, victim = new_visitor(app), new_visitor(app)
     register(attacker, person)
-    program = app.post_json("/api/auth/login", person).json
+    program = log_in(app, person)
     link = mail.link()
     page = victim.get(link, status=200)
     # Following the link and pressing the button confirms nothing: the victim has neither session nor password.
@@ -71,11 +69,11 @@ def test_registering_a_strangers_address_locks_out_the_registrant_not_the_owner(
     assert is_verified(app)
     attacker.get(HOME, status=303)
     for code in ("", codes[0]):
-        app.post_json("/api/auth/login", {**person, "code": code}, status=401)
-    app.post_json("/api/auth/refresh", {"refreshToken": program["refreshToken"]}, status=401)
+        log_in(app, person, 401, code=code)
+    refresh(app, program, 401)
     assert [login.kind for login in all_of(app, Login)] == ["Password"]
     assert [app.count_rows(model) for model in (Authenticator, PageSession, ClientSession, Link)] == [0] * 4
-    app.post_json("/api/auth/login", {**person, "password": THEIRS}, status=200)
+    log_in(app, person, password=THEIRS)
     victim.get(link, status=410)
 
 
@@ -83,7 +81,7 @@ def test_confirming_in_ones_own_browser_keeps_one_signed_in_everywhere(app, pers
     # C-MAIL-5
     browser, other = new_visitor(app), new_visitor(app)
     register(browser, person)
-    program = app.post_json("/api/auth/login", person).json
+    program = log_in(app, person)
     send(other.get(f"{HOME}/login"), 303, **person)
     furnish(app)
     page = browser.get(mail.link())
@@ -92,13 +90,13 @@ def test_confirming_in_ones_own_browser_keeps_one_signed_in_everywhere(app, pers
     assert is_verified(app)
     for visitor in (browser, other):
         visitor.get(HOME, status=200)
-    app.post_json("/api/auth/refresh", {"refreshToken": program["refreshToken"]}, status=200)
+    refresh(app, program)
     assert (app.count_rows(Login), app.count_rows(Authenticator)) == (2, 1)
 
 
 def test_confirming_by_the_password_keeps_everything_and_signs_nobody_in(app, person, mail):
     # C-MAIL-5, T-C8
-    program = app.post_json("/api/auth/register", person).json
+    program = sign_up(app, person)
     link, eve = mail.link(), new_visitor(app)
     page = app.get(link)
     assert send(page, 403, password="wrong horse battery").html.select_one("#password")["aria-invalid"] == "true"
@@ -111,21 +109,19 @@ def test_confirming_by_the_password_keeps_everything_and_signs_nobody_in(app, pe
     app.get(link, status=410)
     send(page, 410)
     app.get(HOME, status=303)
-    app.post_json("/api/auth/refresh", {"refreshToken": program["refreshToken"]}, status=200)
+    refresh(app, program)
 
 
 def test_a_link_that_confirms_sets_no_password_once_the_address_is_confirmed(app, person, mail):
-    app.post_json("/api/auth/register", person)
+    sign_up(app, person)
     link = mail.link()
     page = app.get(f"{link}&new=1", status=200)
     write(app, update(Login).values(verified=True))
     send(page, 410, password=THEIRS)
-    own, messages = app.find_service(AuthServices), app.find_service(Catalogs).translations["en"]
-    secret, purpose = link.partition("token=")[2], link_tokens.CONFIRM_LINK
     # Also where the address is confirmed between the look and the lock.
-    with own.databases.write_session() as session, pytest.raises(ApiError, match="link"):
-        recovery.reset_password(session, own.outbox, secret, "another hash", messages, purpose=purpose)
-    app.post_json("/api/auth/login", person, status=200)
+    with app.databases.write_session() as session, pytest.raises(ApiError, match="link"):
+        reset_password(app, session, link.partition("token=")[2], purpose=link_tokens.CONFIRM_LINK)
+    log_in(app, person)
 
 
 def ask_for_a_password(app, mail):
@@ -149,8 +145,7 @@ def test_a_password_is_added_in_a_session_of_its_account_alone(app, person, mail
     for browser in (stranger, other):
         page = browser.get(link, status=403)
         assert page.html.select_one("main .ways a")["href"].startswith(f"{HOME}/login?next={HOME}/confirm")
-        token = browser.get(f"{HOME}/forgot").html.select_one("input[name=csrf_token]")["value"]
-        browser.post(link, {"csrf_token": token}, status=403)
+        browser.post(link, {"csrf_token": token_of(browser)}, status=403)
     assert [login.kind for login in all_of(app, Login)] == ["Platform", "Password"]
     assert messages_on(send(attacker.get(link), 200)) == ["address_confirmed"]
     app.post_json("/api/auth/login", {"email": "ada@example.org", "password": "attackers password"}, status=200)
@@ -162,7 +157,7 @@ def test_opening_a_link_changes_nothing(app, person, mail):
     browser = new_visitor(app)
     register(browser, {**person, "email": "eve@example.org"})
     confirm = mail.link()
-    app.post_json("/api/auth/forgot", {"email": "eve@example.org"}, status=204)
+    forgot(app, "eve@example.org")
     reset = mail.link()
     before = rows(app)
     for link in (add, confirm, f"{confirm}&new=1", reset):
@@ -175,10 +170,10 @@ def test_opening_a_link_changes_nothing(app, person, mail):
 @pytest.fixture
 def reset_page(app, person, mail):
     """The page of a later reset, of an account with a linked login (2) and an authenticator."""
-    app.post_json("/api/auth/register", person)
+    sign_up(app, person)
     write(app, update(Login).values(verified=True))
     furnish(app)
-    app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
+    forgot(app, person["email"])
     return app.get(mail.link())
 
 
@@ -228,67 +223,37 @@ def test_what_is_added_while_a_reset_is_open_is_looked_over_too(app, reset_page,
     assert EMAIL_TEMPLATES["login unlinked"].subject in {str(message["Subject"]) for message in mail.read()}
 
 
-ROUNDS = 8
-
-
-class Unconfirmed(NamedTuple):
-    """An account with a session, a login of a platform, and a link to reset its password for the first time."""
-
-    app: Any
-    account_id: int
-    login_id: int
-    session_id: int
-    secret: str
-    identity: Assertion
-
-    def beside_a_reset(self, act):
-        """Reset the password while something else is done, which may be refused."""
-        own, messages = self.app.find_service(AuthServices), self.app.find_service(Catalogs).translations["en"]
-
-        def reset():
-            with own.databases.write_session.begin() as session:
-                recovery.reset_password(session, own.outbox, self.secret, "another hash", messages)
-
-        def other():
-            with suppress(ApiError), own.databases.write_session.begin() as session:
-                act(session)
-
-        at_once([reset, other])
-
-
-def make_unconfirmed(app, number):
-    identity = Assertion("steam", str(number), "")
-    with app.databases.write_session.begin() as session:
-        address = f"ada{number}@example.org"
-        login = Login(kind="Password", subject=address, password_hash="hash", created_at=now())
-        account = services.register_account(session, login)
-        sessions.begin_page_session(session, account, login, "")
-        platform_logins.link_login(session, account, identity)
-        session_id = session.scalars(select(func.max(PageSession.id))).one()
-        secret = link_tokens.create_link(session, link_tokens.RESET_LINK, account.id, login_id=login.id)
-        return Unconfirmed(app, account.id, login.id, session_id, secret, identity)
-
-
 @pytest.mark.postgres
 @pytest.mark.usefixtures("patience")
 def test_a_login_that_is_linked_beside_a_first_reset_is_gone(app):
     """Whichever comes first: the account's row is locked, and the session is read after that."""
-    for number in range(ROUNDS):
-        ada, another = make_unconfirmed(app, number), Assertion("steam", f"9{number}", "")
+    for number in range(1, 9):
+        address = f"ada{number}@example.org"
+        with app.databases.write_session.begin() as session:
+            login = Login(kind="Password", subject=address, password_hash="hash", created_at=now())
+            account = services.register_account(session, login)
+            sessions.begin_page_session(session, account, login, "")
+            secret = link_tokens.create_link(session, link_tokens.RESET_LINK, account.id, login_id=login.id)
+            account_id = account.id
+        [session_id] = read(app, select(PageSession.id).where(PageSession.account_id == account_id))
 
-        def link(session, ada=ada, another=another):
-            account = sessions.lock_session_account(session, ada.account_id, ada.session_id)
-            platform_logins.link_login(session, account, another)
+        def reset(secret=secret):
+            with app.databases.write_session.begin() as session:
+                reset_password(app, session, secret)
 
-        ada.beside_a_reset(link)
-        ways = read(app, select(Login.kind).where(Login.account_id == ada.account_id))
-        assert ways == ["Password"]
+        def link(account_id=account_id, session_id=session_id, subject=str(number)):
+            with suppress(ApiError), app.databases.write_session.begin() as session:
+                account = sessions.lock_session_account(session, account_id, session_id)
+                platform_logins.link_login(session, account, Assertion("steam", subject, ""))
+
+        at_once([reset, link])
+        assert read(app, select(Login.kind).where(Login.account_id == account_id)) == ["Password"]
 
 
 def test_the_notice_can_be_put_away(app, person, mail):
     # That it sends the email again: test_auth_safety.py.
     register(app, person)
-    fields = {"csrf_token": app.get(HOME).html.select_one("input[name=csrf_token]")["value"]}
+    fields = {"csrf_token": token_of(app)}
 
     def is_shown(began=timedelta()):
         write(app, update(PageSession).values(created_at=now() - began))

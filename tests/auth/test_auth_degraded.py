@@ -7,6 +7,8 @@ from modhub.admin import health
 from modhub_auth.container import AuthServices
 from modhub_testing.databases import closed_database
 
+from .conftest import sign_up
+
 HOME = "/Modhub/account"
 
 
@@ -54,4 +56,4 @@ def test_a_process_that_cannot_hash_is_not_ready_until_it_can(auth, person, monk
         refusal = app.post_json("/api/auth/register", person, status=503)
         assert (refusal.json["error"], "Retry-After" in refusal.headers) == ("busy", True)
     assert app.get("/readyz", status=200).json["passwords"] == "ok"
-    app.post_json("/api/auth/register", person, status=201)
+    sign_up(app, person)

@@ -1,7 +1,5 @@
 """``modhub-admin doctor``: the line about email."""
 
-import socketserver
-import threading
 from datetime import timedelta
 from secrets import token_hex
 
@@ -24,31 +22,9 @@ def problems(site):
         return list(find_mail_problems(site.registry, session))
 
 
-class MailServer(socketserver.StreamRequestHandler):
-    """Refuses every sign-in."""
-
-    def handle(self):
-        self.wfile.write(b"220 here\r\n")
-        for line in self.rfile:
-            if line.upper().startswith(b"EHLO"):
-                self.wfile.write(b"250-here\r\n250 AUTH PLAIN\r\n")
-            elif line.upper().startswith(b"AUTH"):
-                self.wfile.write(b"535 no\r\n")
-            else:
-                self.wfile.write(b"250 ok\r\n")
-
-
-@pytest.fixture
-def mail_port():
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), MailServer) as server:
-        server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        yield str(server.server_address[1])
-        server.shutdown()
-
-
-def test_the_mail_server(start, mail_port):
+def test_the_mail_server(start, mail_server):
     # C-RUN-19
+    mail_port = str(mail_server.port)
     site = start("modhub_auth", mail__host="127.0.0.1", mail__port=mail_port)
     assert problems(site) == []
     where = f"the mail server 127.0.0.1, port {mail_port},"

@@ -21,6 +21,8 @@ from modhub_testing.service import free_port
 from modhub_testing.workers import find_worker, run_worker
 from tests.people import read, text_of, write
 
+from .conftest import forgot, sign_up
+
 pytestmark = pytest.mark.slow
 
 
@@ -38,7 +40,7 @@ def smtp(auth, port):
 
 def test_registering_sends_a_confirmation_email(app, person, mail):
     # C-ACC-2, C-SET-6
-    app.post_json("/api/auth/register", {**person, "displayName": "Visit http://evil.example.org"})
+    sign_up(app, person, displayName="Visit http://evil.example.org")
     [waiting] = outgoing(app)
     [message] = mail.read()
     # What waits is sealed, and what was sent is forgotten.
@@ -97,7 +99,7 @@ def test_a_server_that_is_down_changes_no_answer_and_loses_nothing(auth, person,
     app = smtp(auth, port)
     addresses = [f"ada{number}@example.org" for number in range(8)]
     for address in addresses:
-        app.post_json("/api/auth/register", {**person, "email": address}, status=201)
+        sign_up(app, person, email=address)
     sender = app.find_service(AuthServices).mail_sender
     with pytest.raises(DeliveryUnavailable, match=r"^the mail server cannot be reached \(Connection refused\)$"):
         sender.send_due()
@@ -118,7 +120,7 @@ def test_pauses_grow_to_a_limit():
 @pytest.mark.postgres
 def test_an_email_claimed_by_a_dead_process_is_sent_later(app, person, mail):
     # T-F6
-    app.post_json("/api/auth/register", person)
+    sign_up(app, person)
     sender = app.find_service(AuthServices).mail_sender
     [email] = outgoing(app)
     assert sender._lease(email)
@@ -131,7 +133,7 @@ def test_an_email_claimed_by_a_dead_process_is_sent_later(app, person, mail):
 def test_a_clock_that_was_set_back_delays_no_email(app, person):
     # T-F7
     """A new email leaves at once, one that has been tried within the longest pause."""
-    app.post_json("/api/auth/register", person)
+    sign_up(app, person)
     [email] = outgoing(app)
     for ahead, attempts, sent in ((timedelta(days=1), 0, 1), (timedelta(minutes=30), 3, 0), (timedelta(days=1), 3, 1)):
         waiting = {"finished_at": None, "next_at": now() + ahead, "attempts": attempts, "sealed": email.sealed}
@@ -144,7 +146,7 @@ def test_an_email_that_the_server_cannot_accept_delays_no_other(auth, person, ma
     app = smtp(auth, mail_server.port)
     mail_server.hang_up_on = "poison@example.org"
     for name in ("poison", "eve", "ada"):
-        app.post_json("/api/auth/register", {**person, "email": f"{name}@example.org"})
+        sign_up(app, person, email=f"{name}@example.org")
     sender = app.find_service(AuthServices).mail_sender
     with pytest.raises(DeliveryUnavailable):
         sender.send_due()
@@ -163,8 +165,8 @@ def test_an_email_that_the_server_cannot_accept_delays_no_other(auth, person, ma
 def test_an_email_sent_while_the_database_was_busy_is_not_sent_again(auth, person, mail_server, monkeypatch):
     # T-F6
     app = smtp(auth, mail_server.port)
-    app.post_json("/api/auth/register", person)
-    app.post_json("/api/auth/register", {**person, "email": "eve@example.org"})
+    sign_up(app, person)
+    sign_up(app, person, email="eve@example.org")
     sender = app.find_service(AuthServices).mail_sender
     working, statements = sender._update, []
 
@@ -231,7 +233,7 @@ def forget(app, address, *, page):
         if page:
             form.submit(status=200)
         else:
-            app.post_json("/api/auth/forgot", {"email": address}, status=204)
+            forgot(app, address)
     return list(statements)
 
 
@@ -239,7 +241,7 @@ def forget(app, address, *, page):
 def test_forgot_does_the_same_work_for_strangers(app, person, mail, monkeypatch, page):
     # C-ACC-16, C-LIM-9, T-C5
     """Its duration must not reveal who has an account: no statement and no email depends on it before the answer."""
-    app.post_json("/api/auth/register", person)
+    sign_up(app, person)
     mail.read()
     writer, written = app.find_service(AuthServices).outbox, []
     render = writer.render
@@ -262,7 +264,7 @@ def test_forgot_does_the_same_work_for_strangers(app, person, mail, monkeypatch,
 
 @pytest.mark.postgres
 def test_a_reset_is_written_once_by_many_processes(app, person):
-    app.post_json("/api/auth/register", person)
+    sign_up(app, person)
     app.post_json("/api/auth/forgot", {"email": person["email"]}, headers={"Accept-Language": "de"})
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(queue_requested_resets, [app.registry] * 4))
@@ -274,7 +276,7 @@ def test_a_rejected_email_is_retried_or_given_up(auth, person, mail_server):
     app = smtp(auth, mail_server.port)
     mail_server.refuse |= {"ada@example.org": "550 unknown", "eve@example.org": "451 later", "bob@example.org": "451 x"}
     for email in mail_server.refuse:
-        app.post_json("/api/auth/register", {**person, "email": email})
+        sign_up(app, person, email=email)
     sender = app.find_service(AuthServices).mail_sender
     sender.send_due()
     dead, *waiting = outgoing(app)
@@ -292,7 +294,7 @@ def test_a_rejected_email_is_retried_or_given_up(auth, person, mail_server):
 def test_without_a_transport_emails_are_logged(auth, person, caplog):
     # C-SET-6
     app = auth(modhub__mail_dir="")
-    app.post_json("/api/auth/register", person)
+    sign_up(app, person)
     assert app.find_service(AuthServices).mail_sender.send_due() == 1
     assert "/Modhub/account/confirm?token=" in caplog.text
 
@@ -302,7 +304,7 @@ def test_a_folder_that_cannot_be_written_loses_nothing_and_the_worker_says_so_on
     blocked = tmp_path / "blocked"
     blocked.write_text("a file where the folder should be")
     app = auth(modhub__mail_dir=str(blocked))
-    app.post_json("/api/auth/register", person, status=201)
+    sign_up(app, person)
     assert find_worker(app.registry, "emails").every < 5
     for _ in range(3):
         assert not run_worker(app.registry, "emails")
@@ -317,7 +319,7 @@ def test_a_folder_that_cannot_be_written_loses_nothing_and_the_worker_says_so_on
 @pytest.mark.postgres
 def test_the_current_email_is_the_last_when_the_process_stops(app, person, mail):
     for address in (person["email"], "eve@example.org"):
-        app.post_json("/api/auth/register", {**person, "email": address})
+        sign_up(app, person, email=address)
     asked = iter([False, True])
     assert app.find_service(AuthServices).mail_sender.send_due(lambda: next(asked)) == 1
     assert len(list(mail.folder.glob("*.eml"))) == 1

@@ -9,19 +9,9 @@ from modhub.db import now
 from modhub_auth.models import ClientSession, DeviceCode, Offer, PageSession
 from modhub_auth.signin import sessions
 from modhub_testing.workers import run_worker
+from tests.people import register
 
 pytestmark = pytest.mark.slow
-
-HOME = "/Modhub/account"
-
-
-def sign_in(app, person):
-    """Once as a program, once on pages."""
-    app.post_json("/api/auth/login", person, status=200)
-    app.reset()
-    form = app.get(f"{HOME}/login").forms[0]
-    form["email"], form["password"] = person["email"], person["password"]
-    form.submit(status=303)
 
 
 def count(app):
@@ -41,25 +31,23 @@ def lapse(app, account_id, left=timedelta()):
         session.add(Offer(mod_id=1, owner_id=account_id, named="", created_at=used, expires_at=now() + left))
 
 
-def test_expired_sessions_codes_and_offers_are_deleted(app, person):
+def test_expired_sessions_codes_and_offers_are_deleted(app):
     # C-ACC-31, C-OWN-54
-    other = {**person, "email": "eve@example.org"}
-    for at, credentials in enumerate((person, other), 1):
-        assert app.post_json("/api/auth/register", credentials).json["accountId"] == at
-        sign_in(app, credentials)
-    lapse(app, 1)
-    lapse(app, 2, timedelta(minutes=1))
+    ada, eve = (register(app, name) for name in ("Ada", "Eve"))
+    _ = ada.pages, eve.pages
+    lapse(app, ada.id)
+    lapse(app, eve.id, timedelta(minutes=1))
     assert run_worker(app.registry, "old emails")
-    assert count(app) == [2, 1, 1, 1]
-    assert app.get(HOME).status_int == 200
+    assert count(app) == [1, 1, 1, 1]
+    eve.pages.get("/Modhub/account", status=200)
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
-def test_what_somebody_holds_is_passed_over(app, person):
+def test_what_somebody_holds_is_passed_over(app):
     """SQLite has one writer, so no other transaction can hold a row."""
-    app.post_json("/api/auth/register", person)
-    sign_in(app, person)
-    lapse(app, 1)
+    ada = register(app, "Ada")
+    ada.pages.reset()
+    lapse(app, ada.id)
     databases = app.databases
     with databases.write_session.begin() as holder, databases.write_session.begin() as session:
         holder.execute(select(ClientSession.id).order_by(ClientSession.id).limit(1).with_for_update())

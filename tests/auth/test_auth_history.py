@@ -6,7 +6,7 @@ from sqlalchemy import select
 from modhub.audit.models import AuditEntry
 
 from . import conftest
-from .conftest import send
+from .conftest import log_in, send
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +33,7 @@ def titles(app):
 def test_deeds_newest_first_with_way_time_and_address(app, person):
     # C-ACC-26
     register(app, person)
-    app.post_json("/api/auth/login", person, status=200)
+    log_in(app, person)
     change = next(form for form in app.get(HOME).forms.values() if form.action.endswith("/name"))
     change["displayName"] = " Ada\u202e Lovelace "
     change.submit(status=303)

@@ -8,7 +8,7 @@ from sqlalchemy import update
 from modhub_auth.models import Login
 from tests.people import text_of, write
 
-from .conftest import register
+from .conftest import register, token_of
 
 pytestmark = pytest.mark.slow
 
@@ -28,9 +28,7 @@ def owner(app, person):
 
 
 def do(app, action, agent, **proof):
-    fields = {"currentPassword": PASSWORD, "password": "another password", **proof}
-
-    fields["csrf_token"] = str(app.get(f"{HOME}/logout").html.select_one("input[name=csrf_token]")["value"])
+    fields = {"currentPassword": PASSWORD, "password": "another password", "csrf_token": token_of(app), **proof}
     return app.post(f"{HOME}/{action}", fields, headers={"User-Agent": agent}, expect_errors=True)
 
 

@@ -10,14 +10,13 @@ from modhub.audit.models import AuditEntry
 from modhub.base.errors import ApiError, OwnershipLost
 from modhub.db import now
 from modhub.plugins.services import IMods
-from modhub_auth import offers, publisher_keys
-from modhub_auth.blocking import block_accounts
+from modhub_auth import offers
 from modhub_auth.models import Login, Offer, PublisherKey
 from modhub_auth.personal_data import collect_account
 from modhub_auth.services import lock_account, lock_accounts
 from modhub_testing.mods import hide_mod
 from modhub_testing.pages import form_at, messages_on
-from tests.people import PASSWORD, delete_person, emails_to, read, register, text_of, write
+from tests.people import PASSWORD, actions, block, delete_person, emails_to, make_key, read, register, text_of, write
 from tests.races import at_once
 
 HOME = "/Modhub/account"
@@ -77,10 +76,8 @@ def subjects(person):
     return [str(message["Subject"]) for message in person.emails()[1:]]
 
 
-def actions(app):
-    with app.databases.readonly_session() as session:
-        entries = select(AuditEntry.action).where(AuditEntry.action.like("mod %"), AuditEntry.target_kind == "mod")
-        return list(session.scalars(entries.order_by(AuditEntry.id)))
+def deeds(app):
+    return [action for action in actions(app) if action.startswith("mod ")]
 
 
 def test_a_mod_is_handed_over(app, ada, grace, mod):
@@ -104,7 +101,7 @@ def test_a_mod_is_handed_over(app, ada, grace, mod):
     app.get(f"/Modhub/by/{ada.id}", status=404)
     assert subjects(ada) == ["You offered a mod to another account", "A mod was handed over"]
     assert subjects(grace) == ["A mod was offered to you", "A mod was handed over"]
-    assert actions(app)[-3:] == ["mod offered", "mod handed over", "mod edited"]
+    assert deeds(app)[-3:] == ["mod offered", "mod handed over", "mod edited"]
     grace.pages.get(path, status=410)
 
 
@@ -150,7 +147,7 @@ def test_the_recipient_declines_or_the_owner_withdraws(app, ada, grace, mod):
     told = [offered_by_her, "The offer of a mod was declined", offered_by_her, "The offer of a mod was withdrawn"]
     assert subjects(ada) == told
     assert subjects(grace)[-1] == "The offer of a mod was withdrawn"
-    assert actions(app)[-4:] == ["mod offered", "mod offer declined", "mod offered", "mod offer withdrawn"]
+    assert deeds(app)[-4:] == ["mod offered", "mod offer declined", "mod offered", "mod offer withdrawn"]
 
 
 def test_what_an_offer_needs(app, ada, grace, mod):
@@ -183,18 +180,15 @@ def hide(mod, ada):
     hide_mod(ada.site, mod)
 
 
-def block(_mod, ada):
-    with ada.site.databases.write_session.begin() as session:
-        account = lock_account(session, ada.id)
-        assert account is not None
-        block_accounts(session, [account])
+def block_owner(_mod, ada):
+    block(ada.site, ada.id)
 
 
 def expire(_mod, ada):
     write(ada.site, update(Offer).values(expires_at=now()))
 
 
-@pytest.mark.parametrize("change", [hide, block, expire], ids=lambda change: change.__name__)
+@pytest.mark.parametrize("change", [hide, block_owner, expire], ids=lambda change: change.__name__)
 def test_an_offer_that_cannot_be_met_is_410(ada, grace, mod, change):
     # C-OWN-52
     offer(ada, mod, grace.address)
@@ -268,8 +262,7 @@ def _ended(app, call):
 def test_the_operator_moves_a_mod_at_once(app, ada, grace, mod, run):
     # C-OWN-54
     number, updated_at = str(mod["id"]), app.get(f"/api/modhub/{mod['id']}").json["updatedAt"]
-    with app.databases.write_session.begin() as session:
-        keys = [publisher_keys.create_key(session, ada.id, "CI", mod_id, 0).key for mod_id in (mod["id"], None)]
+    keys = [make_key(app, ada.id, mod_id) for mod_id in (mod["id"], None)]
     assert run("mod", "transfer", number, "99") == (1, "There is no account 99.\n")
     assert run("mod", "transfer", "99", str(grace.id)) == (1, "There is no mod 99.\n")
     assert "would be" in run("mod", "transfer", number, str(grace.id), "--dry-run")[1]

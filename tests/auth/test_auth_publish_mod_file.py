@@ -12,11 +12,11 @@ from sqlalchemy import update
 
 from modhub.catalogue.models import Mod
 from modhub.db import now
-from modhub_auth import publisher_keys
-from modhub_auth.services import lock_account
 from modhub_client.publish import client, command, mods
 from modhub_testing.running_server import running
-from tests.people import write
+from tests.people import make_key, write
+
+from .conftest import sign_up
 
 pytestmark = pytest.mark.process
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -105,7 +105,7 @@ class Release:
 
 @pytest.fixture
 def release(app, person, tmp_path, monkeypatch, capsys):
-    made = app.post_json("/api/auth/register", person).json
+    made = sign_up(app, person)
     (tmp_path / "shots").mkdir()
     (tmp_path / "hud.lua").write_bytes(b"the code")
     (tmp_path / "hud.css").write_text("p {}")
@@ -116,14 +116,8 @@ def release(app, person, tmp_path, monkeypatch, capsys):
         url = "http://{}:{}".format(*service.addresses[0])
         headers = {"Authorization": f"Bearer {made['accessToken']}"}
         release = Release(app, headers, made["accountId"], tmp_path, url, capsys)
-        monkeypatch.setenv("MODHUB_API_KEY", key_for(release))
+        monkeypatch.setenv("MODHUB_API_KEY", make_key(release.app, release.account_id))
         yield release
-
-
-def key_for(release, mod=None):
-    with release.app.databases.write_session.begin() as session:
-        assert lock_account(session, release.account_id) is not None
-        return publisher_keys.create_key(session, release.account_id, "CI", mod, 365).key
 
 
 def test_a_file_is_what_the_mod_becomes(release, monkeypatch):
@@ -141,7 +135,7 @@ def test_a_file_is_what_the_mod_becomes(release, monkeypatch):
     assert release.images() == [("two.png", "At night"), ("one.png", "")]
     assert [note["text"] for note in notes["notes"]] == ["<p>First <strong>version</strong>.</p>"]
     # Twice, by any key that is for it, of a draft and of a published mod: nothing changes.
-    monkeypatch.setenv("MODHUB_API_KEY", key_for(release, mod["id"]))
+    monkeypatch.setenv("MODHUB_API_KEY", make_key(release.app, release.account_id, mod["id"]))
     for words in ((), ("--publish",), ("--publish", "--prune")):
         before = release.state()
         told = release.run_json(*words)
@@ -290,7 +284,7 @@ def test_a_mod_is_named_by_guid_number_or_address(release):
 
 def test_a_long_run_begins_a_new_session(release, monkeypatch):
     # C-TOK-1
-    key = key_for(release)
+    key = make_key(release.app, release.account_id)
     service = client.Publisher(release.url, key)
     sessions = []
     begin = client.Publisher._begin_session

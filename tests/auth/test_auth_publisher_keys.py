@@ -7,23 +7,16 @@ from sqlalchemy import select, update
 
 from modhub.audit.models import AuditEntry
 from modhub.db import now
-from modhub_auth import blocking, publisher_keys
+from modhub_auth import publisher_keys
 from modhub_auth.mail.texts import EMAIL_TEMPLATES
 from modhub_auth.models import Login, PublisherKey
-from modhub_auth.services import lock_account
 from modhub_testing.pages import messages_on
-from tests.people import read, write
+from tests.people import block, make_key, read, write
 from tests.people import register as register_person
 
-from .conftest import bearer, register, seen
+from .conftest import bearer, log_in, register, seen
 
 pytestmark = pytest.mark.slow
-
-
-def make_key(app, account_id, mod_id=None, label="CI"):
-    with app.databases.write_session.begin() as session:
-        assert lock_account(session, account_id) is not None
-        return publisher_keys.create_key(session, account_id, label, mod_id, 365).key
 
 
 def exchange(app, key, status=200):
@@ -39,19 +32,23 @@ def set_key(app, **values):
 
 
 @pytest.fixture
-def ada(app, person):
-    """Somebody with two drafts, ``first`` and ``second``."""
-    made = app.post_json("/api/auth/register", person).json
-    headers = bearer(made)
-    first, second = (
-        app.post_json("/api/modhub", {"title": title}, headers=headers, status=201).json for title in ("One", "Two")
-    )
-    return {"id": made["accountId"], "headers": headers, "first": first, "second": second}
+def ada(app):
+    return register_person(app, "Ada")
+
+
+@pytest.fixture
+def first(ada):
+    return ada.draft("One")
+
+
+@pytest.fixture
+def second(ada):
+    return ada.draft("Two")
 
 
 def test_a_key_is_exchanged_for_a_session_without_refresh(app, ada):
     # C-TOK-5, C-TOK-7
-    key = make_key(app, ada["id"])
+    key = make_key(app, ada.id)
     answer = exchange(app, key)
     assert (answer.json["expiresInSeconds"], answer.headers["Cache-Control"]) == (1800, "no-store")
     set_key(app, expires_at=None)
@@ -64,7 +61,7 @@ def test_a_key_is_exchanged_for_a_session_without_refresh(app, ada):
 @pytest.mark.postgres
 def test_unknown_revoked_and_expired_keys_look_the_same(app, ada):
     # C-TOK-5, C-TOK-7
-    key = make_key(app, ada["id"])
+    key = make_key(app, ada.id)
     token = session_of(app, key)
     set_key(app, expires_at=now() - timedelta(seconds=1))
     expired, unknown = exchange(app, key, 401), exchange(app, "mhk_" + "0" * 12 + "_" + "0" * 64, 401)
@@ -73,18 +70,18 @@ def test_unknown_revoked_and_expired_keys_look_the_same(app, ada):
     app.get("/api/modhub/mine", headers=token)
     with app.databases.write_session.begin() as session:
         login_id = session.scalars(select(PublisherKey.login_id)).one()
-        assert not publisher_keys.revoke_key(session, ada["id"] + 1, login_id)
-        assert publisher_keys.revoke_key(session, ada["id"], login_id)
+        assert not publisher_keys.revoke_key(session, ada.id + 1, login_id)
+        assert publisher_keys.revoke_key(session, ada.id, login_id)
     app.get("/api/modhub/mine", headers=token, status=401)
     revoked = exchange(app, key, 401)
     assert seen(unknown) == seen(expired) == seen(revoked)
     assert unknown.json["error"] == "invalid_key"
 
 
-def test_the_key_of_a_deleted_mod_looks_revoked(app, ada):
+def test_the_key_of_a_deleted_mod_looks_revoked(app, ada, first, second):
     # C-TOK-5
-    keys = [make_key(app, ada["id"], ada[name]["id"]) for name in ("first", "second")]
-    app.delete(f"/api/modhub/{ada['first']['id']}", headers=ada["headers"], status=204)
+    keys = [make_key(app, ada.id, mod["id"]) for mod in (first, second)]
+    ada.call("delete", f"/api/modhub/{first['id']}", status=204)
     assert seen(exchange(app, keys[0], 401)) == seen(exchange(app, "mhk_unknown", 401))
     exchange(app, keys[1])
 
@@ -100,15 +97,15 @@ def test_failures_are_those_of_the_caller(auth):
     app.post_json("/api/auth/login", {"email": "a@example.org", "password": "a wrong password"}, status=429)
 
 
-def test_a_key_for_one_mod_reaches_that_mod_alone(app, ada):
+def test_a_key_for_one_mod_reaches_that_mod_alone(app, ada, first, second):
     # C-TOK-6
-    first, second = f"/api/modhub/{ada['first']['id']}", f"/api/modhub/{ada['second']['id']}"
-    token = session_of(app, make_key(app, ada["id"], ada["first"]["id"]))
-    app.put_json(first, {"title": "Renamed"}, headers=token)
-    app.post(f"{first}/code?version=1", b"code", headers=token, status=201)
-    app.post(f"{first}/publish", headers=token)
+    own = f"/api/modhub/{first['id']}"
+    token = session_of(app, make_key(app, ada.id, first["id"]))
+    app.put_json(own, {"title": "Renamed"}, headers=token)
+    app.post(f"{own}/code?version=1", b"code", headers=token, status=201)
+    app.post(f"{own}/publish", headers=token)
     assert [mod["title"] for mod in app.get("/api/modhub/mine", headers=token).json["mods"]] == ["Renamed"]
-    for path in (second, "/api/modhub/987654321"):
+    for path in (f"/api/modhub/{second['id']}", "/api/modhub/987654321"):
         refused = [
             app.put_json(path, {"title": "X"}, headers=token, status=401),
             app.put_json(f"{path}/order", {"assetIds": []}, headers=token, status=401),
@@ -121,14 +118,14 @@ def test_a_key_for_one_mod_reaches_that_mod_alone(app, ada):
     assert app.post_json("/api/modhub", {"title": "New"}, headers=token, status=401).json["error"] == "unauthorized"
 
 
-def test_a_key_for_all_mods_creates_and_no_key_deletes(app, ada):
+def test_a_key_for_all_mods_creates_and_no_key_deletes(app, ada, first):
     # C-TOK-6; what it may not: modhub-verify.
-    token = session_of(app, make_key(app, ada["id"]))
-    for key in (session_of(app, make_key(app, ada["id"], ada["first"]["id"])), token):
-        refused = app.delete(f"/api/modhub/{ada['first']['id']}", headers=key, status=401)
+    token = session_of(app, make_key(app, ada.id))
+    for key in (session_of(app, make_key(app, ada.id, first["id"])), token):
+        refused = app.delete(f"/api/modhub/{first['id']}", headers=key, status=401)
         assert seen(refused) == seen(app.delete("/api/modhub/987654321", headers=key, status=401))
     app.post_json("/api/modhub", {"title": "Three"}, headers=token, status=201)
-    assert app.get("/api/modhub/mine", headers=token).json["count"] == 3
+    assert app.get("/api/modhub/mine", headers=token).json["count"] == 2
 
 
 PAGE = "/Modhub/account/publisher-key"
@@ -169,7 +166,7 @@ def test_the_form_takes_only_mods_of_the_account(app, person):
     # C-TOK-6
     register(app, person)
     hers = register_person(app, "Grace").draft("Hers")
-    login = app.post_json("/api/auth/login", person).json
+    login = log_in(app, person)
     mine = app.post_json("/api/modhub", {"title": "Mine"}, headers=bearer(login)).json
     for typed in (str(hers["id"]), hers["guid"], "987654321", "nonsense"):
         refused = fill(app, person, label="CI", mod=typed)
@@ -185,27 +182,23 @@ def test_the_form_takes_only_mods_of_the_account(app, person):
         assert fill(app, person, **wrong).status_int == 400
 
 
-def test_another_draft_of_the_account_is_as_an_unknown_mod_to_the_key(app, ada):
+def test_another_draft_of_the_account_is_as_an_unknown_mod_to_the_key(app, ada, first, second):
     # C-OWN-12, C-OWN-40, C-OWN-41, C-TOK-6
-    first = f"/api/modhub/{ada['first']['id']}"
-    one_mod = session_of(app, make_key(app, ada["id"], ada["first"]["id"]))
-    all_mods = session_of(app, make_key(app, ada["id"]))
-    superseded = f"{first}/superseded", {"by": ada["second"]["url"]}
+    own = f"/api/modhub/{first['id']}"
+    one_mod, all_mods = (session_of(app, make_key(app, ada.id, mod_id)) for mod_id in (first["id"], None))
+    superseded = f"{own}/superseded", {"by": second["url"]}
     refused = app.put_json(*superseded, headers=one_mod, status=400)
     assert seen(refused) == seen(app.put_json(superseded[0], {"by": "/Modhub/99"}, headers=one_mod, status=400))
     app.put_json(*superseded, headers=all_mods)
-    app.put_json(first, {"requires": [ada["second"]["guid"]]}, headers=ada["headers"])
-    assert app.post(f"{first}/rehearsal", headers=all_mods).json["missing"] == []
-    assert ada["second"]["guid"] in str(app.post(f"{first}/rehearsal", headers=one_mod).json["missing"])
+    ada.call("put_json", own, params={"requires": [second["guid"]]})
+    assert app.post(f"{own}/rehearsal", headers=all_mods).json["missing"] == []
+    assert second["guid"] in str(app.post(f"{own}/rehearsal", headers=one_mod).json["missing"])
 
 
-def test_a_blocked_account_publishes_nothing(app, ada):
+def test_a_blocked_account_publishes_nothing(app, ada, first):
     # C-TOK-5
-    key = make_key(app, ada["id"])
+    key = make_key(app, ada.id)
     token = session_of(app, key)
-    with app.databases.write_session.begin() as session:
-        account = lock_account(session, ada["id"])
-        assert account is not None
-        blocking.block_accounts(session, [account])
+    block(app, ada.id)
     assert exchange(app, key, 403).json["error"] == "account_blocked"
-    app.put_json(f"/api/modhub/{ada['first']['id']}", {"title": "X"}, headers=token, status=403)
+    app.put_json(f"/api/modhub/{first['id']}", {"title": "X"}, headers=token, status=403)

@@ -11,15 +11,15 @@ from sqlalchemy import delete, select, update
 from modhub.base.errors import ApiError
 from modhub.catalogue.models import Mod
 from modhub.plugins.services import IAccounts
-from modhub.ui.i18n import Catalogs
 from modhub_auth import services
 from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens
 from modhub_auth.models import Account, ClientSession, Link, Login
-from modhub_auth.services import delete_account
 from modhub_auth.signin import recovery
-from tests.people import read, write
+from tests.people import delete_person, read, write
 from tests.races import at_once
+
+from .conftest import reset_password, sign_up
 
 pytestmark = [pytest.mark.process, pytest.mark.postgres, pytest.mark.usefixtures("patience")]
 
@@ -33,7 +33,7 @@ def post(app, path, body):
 
 def test_of_many_refreshes_one_succeeds(app, person):
     # C-ACC-14, T-C1
-    token = app.post_json("/api/auth/register", person).json["refreshToken"]
+    token = sign_up(app, person)["refreshToken"]
     for _ in range(5):
         held = token
         answers = at_once([lambda held=held: post(app, "refresh", {"refreshToken": held})] * CONTENDERS)
@@ -83,7 +83,7 @@ def test_a_password_that_changes_while_it_is_verified_does_not_sign_in(app, pers
 
 
 def test_of_many_who_use_one_link_one_succeeds(app, person):
-    own, messages = app.find_service(AuthServices), app.find_service(Catalogs).translations["en"]
+    own = app.find_service(AuthServices)
     post(app, "register", person)
     [login] = read(own, select(Login))
     for purpose in (link_tokens.RESET_LINK, link_tokens.CONFIRM_LINK) * 5:
@@ -94,7 +94,7 @@ def test_of_many_who_use_one_link_one_succeeds(app, person):
             try:
                 with own.databases.write_session.begin() as session:
                     if purpose == link_tokens.RESET_LINK:
-                        recovery.reset_password(session, own.outbox, secret, "hash", messages)
+                        reset_password(app, session, secret, "hash")
                     else:
                         recovery.confirm_address(session, secret, password_hash="hash")
             except ApiError:
@@ -105,27 +105,23 @@ def test_of_many_who_use_one_link_one_succeeds(app, person):
 
 
 @pytest.mark.parametrize("path", ["login", "refresh"])
-def test_who_comes_while_a_reset_is_being_written_waits_for_it(app, person, path):
-    own, messages = app.find_service(AuthServices), app.find_service(Catalogs).translations["en"]
+def test_who_comes_while_a_reset_is_being_written_waits_for_it(app, person, path, monkeypatch):
+    own = app.find_service(AuthServices)
     token = post(app, "register", person).json["refreshToken"]
     body = person if path == "login" else {"refreshToken": token}
     [login] = read(own, select(Login))
-    locking = Event()
-    lock = services.lock_account
-    services.lock_account = lambda *arguments: locking.set() or lock(*arguments)
-    try:
-        with ThreadPoolExecutor(1) as pool, own.databases.write_session() as session:
-            with session.begin():
-                secret = link_tokens.create_link(session, link_tokens.RESET_LINK, login.account_id, login_id=login.id)
-                recovery.reset_password(session, own.outbox, secret, own.passwords.hash("another password"), messages)
-                session.flush()
-                later = pool.submit(post, app, path, body)
-                # On SQLite it does not even begin before the reset has been committed.
-                locking.wait(0.3)
-                assert not wait([later], timeout=0.3).done
-            assert later.result(WAIT).status_int == 401
-    finally:
-        services.lock_account = lock
+    locking, lock = Event(), services.lock_account
+    monkeypatch.setattr(services, "lock_account", lambda *arguments: locking.set() or lock(*arguments))
+    with ThreadPoolExecutor(1) as pool:
+        with own.databases.write_session.begin() as session:
+            secret = link_tokens.create_link(session, link_tokens.RESET_LINK, login.account_id, login_id=login.id)
+            reset_password(app, session, secret)
+            session.flush()
+            later = pool.submit(post, app, path, body)
+            # On SQLite it does not even begin before the reset has been committed.
+            locking.wait(0.3)
+            assert not wait([later], timeout=0.3).done
+        assert later.result(WAIT).status_int == 401
     assert read(own, select(ClientSession)) == []
 
 
@@ -159,12 +155,6 @@ def test_who_comes_while_a_deletion_waits_stands_behind_it(app, person):
     account_id = post(app, "register", person).json["accountId"]
     write, accounts = app.databases.write_session, app.find_service(IAccounts)
 
-    def deleted():
-        with write.begin() as session:
-            account = services.lock_account(session, account_id)
-            assert account is not None
-            delete_account(session, app.registry, account)
-
     def made():
         with write.begin() as session:
             return bool(accounts.lock_active(session, account_id))
@@ -172,7 +162,7 @@ def test_who_comes_while_a_deletion_waits_stands_behind_it(app, person):
     with ThreadPoolExecutor(CONTENDERS + 1) as pool:
         with write.begin() as session:
             assert accounts.lock_active(session, account_id)
-            deletion = pool.submit(deleted)
+            deletion = pool.submit(delete_person, app, account_id)
             assert not wait([deletion], timeout=0.5).done
             later = [pool.submit(made) for _ in range(CONTENDERS)]
             assert not wait(later, timeout=0.2).done
@@ -182,7 +172,7 @@ def test_who_comes_while_a_deletion_waits_stands_behind_it(app, person):
 
 
 def test_what_is_made_while_its_maker_is_deleted_is_not_there(app, person, monkeypatch):
-    token = app.post_json("/api/auth/register", person).json["accessToken"]
+    token = sign_up(app, person)["accessToken"]
     bearer = {"Authorization": f"Bearer {token}"}
     held = app.find_service(IAccounts)
 
@@ -190,10 +180,7 @@ def test_what_is_made_while_its_maker_is_deleted_is_not_there(app, person, monke
         """The account goes between the check of its token and the first statement of its request."""
 
         def lock_active(self, session, account_id):
-            with app.databases.write_session.begin() as other:
-                account = services.lock_account(other, account_id)
-                assert account is not None
-                delete_account(other, app.registry, account)
+            delete_person(app, account_id)
             return bool(held.lock_active(session, account_id))
 
     monkeypatch.setitem(app.registry, IAccounts, DeletedMeanwhile())

@@ -4,7 +4,7 @@ import pytest
 
 from modhub_auth.models import OutgoingEmail
 
-from .conftest import register, send
+from .conftest import forgot, register, send, sign_up, token_of
 
 pytestmark = pytest.mark.slow
 
@@ -15,10 +15,6 @@ OWN = (
     "platform/steam/link",
     "device",
 )
-
-
-def token_of(app):
-    return str(app.get(f"{HOME}/logout").html.select_one("input[name=csrf_token]")["value"])
 
 
 def test_no_form_takes_what_comes_from_elsewhere(auth, person):
@@ -47,7 +43,7 @@ def test_links_in_emails_do_not_leak(app, person, mail):
     register(app, person)
     page = app.get(mail.link())
     pages = [page, page.forms[0].submit(status=200), app.get(mail.link(), status=410)]
-    app.post_json("/api/auth/forgot", {"email": person["email"]})
+    forgot(app, person["email"])
     page = app.get(mail.link())
     page.forms[0]["password"] = "short"
     pages += [page, page.forms[0].submit(status=400)]
@@ -87,7 +83,7 @@ def test_a_lost_email_is_sent_again(app, person, mail):
 @pytest.mark.parametrize("name", ["login", "register"])
 def test_the_way_on_is_in_the_form_and_outlives_a_refusal(app, person, name):
     if name == "login":
-        app.post_json("/api/auth/register", person)
+        sign_up(app, person)
     page = app.get(f"{HOME}/{name}?next=/Modhub/mine")
     again = send(page, "4*", email=person["email"], password="x")
     assert send(again, 303, **person).headers["Location"] == "/Modhub/mine"
