@@ -4,8 +4,9 @@ import hashlib
 import re
 
 from modhub.db import now
+from modhub_moderation.cases.appeals import create_appeal
 from modhub_moderation.cases.decisions import Subject, decide, open_case
-from modhub_moderation.cases.models import Basis, Case, Ground, Notice, Origin, SubjectKind
+from modhub_moderation.cases.models import Basis, Case, DecisionKind, Ground, Notice, Origin, SubjectKind
 from modhub_moderation.cases.rulings import RESTRICTIONS, Ruling
 
 FACTS = "The archive holds a keylogger."
@@ -37,13 +38,19 @@ def hashed(text):
 
 def ruling_of(kind, **more):
     restricts = {"basis": Basis.TERMS, "clause": "§ 4"} if kind in RESTRICTIONS else {}
-    return Ruling(**{"kind": kind, "ground": Ground.MALWARE, "facts": FACTS, **restricts, **more})
+    return Ruling(**{"kind": DecisionKind(kind), "ground": Ground.MALWARE, "facts": FACTS, **restricts, **more})
 
 
-def rule(site, case_id, ruling, moderator, after=None):
+def rule(site, case_id, kind, moderator, after=None, **more):
     """Decide. The decision's number."""
     with site.databases.write_session.begin() as session:
-        return decide(session, site.registry, case_id, ruling, moderator.id, after=after).id
+        return decide(session, site.registry, case_id, ruling_of(kind, **more), moderator.id, after=after).id
+
+
+def appeal(site, decision_id):
+    """Appeal against the decision. The appeal's number."""
+    with site.databases.write_session.begin() as session:
+        return create_appeal(session, decision_id, "It is a test of keyboards.").id
 
 
 def case_of(site, case_id):

@@ -1,11 +1,11 @@
 """Accounts and moderation on a fresh database of each kind, with people who publish, report and decide."""
 
 import pytest
+from sqlalchemy import insert
 
 from modhub.db import now
-from modhub_auth.models import Authenticator
 from modhub_moderation.moderators import Moderator
-from tests.people import ada, bob, cheap_hashes, register
+from tests.people import ada, add_authenticator, bob, cheap_hashes, register, write
 
 __all__ = ["ada", "bob"]
 
@@ -18,9 +18,8 @@ def make_moderator(site, name):
     person = register(site, name)
     # Signed in now: later it would take a code.
     _ = person.pages
-    with site.databases.write_session.begin() as session:
-        session.add(Authenticator(account_id=person.id, sealed="x", last_step=0, created_at=now()))
-        session.add(Moderator(account_id=person.id, since=now()))
+    add_authenticator(site, person.id)
+    write(site, insert(Moderator).values(account_id=person.id, since=now()))
     return person
 
 

@@ -2,12 +2,12 @@
 
 import json
 from datetime import timedelta
+from functools import partial
 from hashlib import sha256
 
 import pytest
 from sqlalchemy import select
 
-from modhub.admin import program as admin
 from modhub.audit.models import AuditEntry
 from modhub.base.settings import StartRefused
 from modhub.db import now
@@ -41,34 +41,27 @@ def with_code(owner, *contents, publish=True):
     return publish_test_mod(owner, mod) if publish else mod
 
 
-def run(site, capsys, *words):
-    parser = admin.build_admin_parser(site.config)
-    arguments = parser.parse_args(["-c", "x.ini", "advisory", *words])
-    code = arguments.run(admin.Admin(site.config), arguments)
-    printed = capsys.readouterr()
-    return code, printed.out + printed.err
-
-
-def test_the_operator_adds_and_withdraws(site, owner, capsys):
+def test_the_operator_adds_and_withdraws(site, owner, run_admin):
     # C-ADV-1
+    run = partial(run_admin, site, "advisory")
     mod = with_code(owner, b"malware")
-    assert run(site, capsys, "list") == (0, "No advisories.\n")
+    assert run("list") == (0, "No advisories.\n")
     place = f'The file is here: code hud.zip of mod {mod["id"]} "Rally HUD", account'
-    code, dry = run(site, capsys, "add", DIGEST.upper(), *WORDS, "--dry-run")
+    code, dry = run("add", DIGEST.upper(), *WORDS, "--dry-run")
     assert (code, dry.startswith(place), dry.endswith("would be added.\nNothing was changed.\n")) == (0, True, True)
     for words in (("abc", *WORDS), (DIGEST, *WORDS[:-1], " ")):
         with pytest.raises(StartRefused):
-            run(site, capsys, "add", *words)
+            run("add", *words)
     assert listed(site) == []
-    assert run(site, capsys, "add", DIGEST.upper(), *WORDS)[0] == 0
+    assert run("add", DIGEST.upper(), *WORDS)[0] == 0
     assert listed(site)[0]["reason"] == TEXTS["reason"]
-    assert run(site, capsys, "add", DIGEST, *WORDS) == (1, "For this file there is one already: withdraw it first.\n")
-    assert run(site, capsys, "withdraw", "0" * 64, "--yes") == (1, "For this file there is none that stands.\n")
+    assert run("add", DIGEST, *WORDS) == (1, "For this file there is one already: withdraw it first.\n")
+    assert run("withdraw", "0" * 64, "--yes") == (1, "For this file there is none that stands.\n")
     would = f"The advisory for {DIGEST} would be withdrawn.\nNothing was changed. Add --yes to do it.\n"
-    assert run(site, capsys, "withdraw", DIGEST) == (1, would)
-    assert run(site, capsys, "withdraw", DIGEST, "--yes") == (0, f"The advisory for {DIGEST} was withdrawn.\n")
-    assert [json.loads(line) for line in run(site, capsys, "list", "--json")[1].splitlines()] == listed(site)
-    assert ", withdrawn 2" in run(site, capsys, "list")[1]
+    assert run("withdraw", DIGEST) == (1, would)
+    assert run("withdraw", DIGEST, "--yes") == (0, f"The advisory for {DIGEST} was withdrawn.\n")
+    assert [json.loads(line) for line in run("list", "--json")[1].splitlines()] == listed(site)
+    assert ", withdrawn 2" in run("list")[1]
     deeds = select(AuditEntry.action).where(AuditEntry.target_id == DIGEST).order_by(AuditEntry.id)
     assert read(site, deeds) == ["advisory added", "advisory withdrawn"]
 

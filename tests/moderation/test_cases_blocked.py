@@ -8,11 +8,10 @@ from modhub.db import now
 from modhub_auth import tokens
 from modhub_auth.blocking import block_accounts
 from modhub_auth.services import lock_account
-from modhub_moderation.cases.models import DecisionKind
 from modhub_testing.pages import form_at, messages_on, new_visitor
 from tests.people import PASSWORD, delete_person, register, text_of
 
-from .cases_kit import FACTS, make_case, rule, ruling_of
+from .cases_kit import FACTS, make_case, rule
 
 pytestmark = pytest.mark.slow
 LOGIN = "/Modhub/account/login"
@@ -36,7 +35,7 @@ def links_on(page):
 
 def block(site, eve, mo, mod=None):
     case_id = make_case(site, eve, mod)
-    rule(site, case_id, ruling_of(DecisionKind.BLOCK), mo)
+    rule(site, case_id, "block", mo)
     return case_id
 
 

@@ -4,11 +4,10 @@ import hashlib
 
 import pytest
 
-from modhub_moderation.cases.models import DecisionKind
 from modhub_testing.pages import messages_on, new_visitor
 from tests.people import PNG
 
-from .cases_kit import make_case, rule, ruling_of
+from .cases_kit import make_case, rule
 
 pytestmark = pytest.mark.slow
 CASES = "/Modhub/moderation/cases"
@@ -26,7 +25,7 @@ def hidden(site, ada, mo):
     shown = f'<p>What it is for</p><img src="/Modhub/file/{image}" alt="">'
     ada.call("put_json", f"/api/modhub/{mod['id']}", params={"description": shown})
     case_id = make_case(site, ada, mod)
-    rule(site, case_id, ruling_of(DecisionKind.HIDE), mo)
+    rule(site, case_id, "hide", mo)
     return mod, image, case_id
 
 
@@ -93,7 +92,7 @@ def test_a_removed_image_can_still_be_looked_at(site, ada, mo):
     # C-CAS-11: by who decides the appeal.
     mod = ada.publish("Tool", images=1)
     image, case_id = image_of(mod), make_case(site, ada, mod)
-    rule(site, case_id, ruling_of(DecisionKind.REMOVE, part="image", part_key=str(image)), mo)
+    rule(site, case_id, "remove", mo, part="image", part_key=str(image))
     mo.pages.get(f"{CASES}/{case_id}/mod/images/{image}", status=404)
     (link,) = [tag for tag in mo.pages.get(f"{CASES}/{case_id}").html.select("a[download]") if tag.string == "0.png"]
     assert mo.pages.get(link["href"]).body == PNG

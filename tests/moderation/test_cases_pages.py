@@ -7,12 +7,12 @@ from sqlalchemy import update
 
 from modhub.db import now
 from modhub_auth.models import Account
-from modhub_moderation.cases.models import Decision, DecisionKind
+from modhub_moderation.cases.models import Decision
 from modhub_testing.pages import form_at, messages_on, new_visitor
 from tests.people import actions, text_of, write
 
 from .advisory_site import listed
-from .cases_kit import FACTS, NOTICE, STRANGER, appeal_link, hashed, make_case, rule, ruling_of
+from .cases_kit import FACTS, NOTICE, STRANGER, appeal_link, hashed, make_case, rule
 from .conftest import make_moderator
 
 pytestmark = pytest.mark.slow
@@ -117,7 +117,7 @@ def test_the_owner_reads_the_statement_and_appeals(site, ada, bob, mo):
     # C-CAS-6, C-APL-1
     mod = ada.publish("Tool")
     case_id = make_case(site, ada, mod, reporter=bob)
-    decision = rule(site, case_id, ruling_of(DecisionKind.HIDE), mo)
+    decision = rule(site, case_id, "hide", mo)
     path = f"/Modhub/decisions/{decision}"
     for leads in (f"/Modhub/mine/{mod['id']}", "/Modhub/decisions"):
         assert path in ada.pages.get(leads).text
@@ -167,7 +167,7 @@ def test_the_owner_reads_the_statement_and_appeals(site, ada, bob, mo):
 def test_the_only_moderator_decides_the_appeal(site, ada, mo):
     # C-APL-2
     case_id = make_case(site, ada, ada.publish("Tool"))
-    decision = rule(site, case_id, ruling_of(DecisionKind.HIDE), mo)
+    decision = rule(site, case_id, "hide", mo)
     path = f"/Modhub/decisions/{decision}"
     ada.press(path, path, text="It is a test of keyboards.")
     page = mo.pages.get(f"{CASES}/{case_id}")
@@ -179,7 +179,7 @@ def test_the_only_moderator_decides_the_appeal(site, ada, mo):
 
 def test_a_blocked_account_appeals_by_the_link(site, ada, mo):
     # C-APL-3
-    rule(site, make_case(site, ada), ruling_of(DecisionKind.BLOCK), mo)
+    rule(site, make_case(site, ada), "block", mo)
     link = appeal_link(statement_to(ada))
     visitor = new_visitor(site)
     page = visitor.get(link)
@@ -200,9 +200,9 @@ def test_a_blocked_account_appeals_by_the_link(site, ada, mo):
 def test_the_link_is_of_one_decision(site, ada, mo):
     # C-APL-3, T-C19
     case_id = make_case(site, ada, ada.publish("Tool"))
-    first = rule(site, case_id, ruling_of(DecisionKind.HIDE), mo)
+    first = rule(site, case_id, "hide", mo)
     old = appeal_link(statement_to(ada))
-    rule(site, case_id, ruling_of(DecisionKind.DELETE), mo, first)
+    rule(site, case_id, "delete", mo, first)
     assert "mod deleted by a moderator" in actions(site)
     secret = old.partition("token=")[2]
     with site.databases.readonly_session() as session:

@@ -11,17 +11,16 @@ from modhub.base.errors import ApiError
 from modhub.plugins.moderation import IModeration
 from modhub_auth.models import Account
 from modhub_auth.services import delete_account, lock_account
-from modhub_moderation.cases.appeals import Verdict, create_appeal, decide_appeal
+from modhub_moderation.cases.appeals import Verdict, decide_appeal
 from modhub_moderation.cases.decisions import decide, lock_subject
 from modhub_moderation.cases.models import (
     AppealOutcome,
     Decision,
-    DecisionKind,
 )
 from tests.people import delete_person
 from tests.races import at_once
 
-from .cases_kit import case_of, make_case, rule, ruling_of
+from .cases_kit import appeal, case_of, make_case, rule, ruling_of
 from .conftest import make_moderator
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
@@ -44,8 +43,7 @@ def test_of_two_moderators_one_decides(site, ada, mo):
     # C-CAS-4
     other = make_moderator(site, "Otto")
     case_id = make_case(site, ada, ada.publish("Tool"))
-    ruling = ruling_of(DecisionKind.HIDE)
-    outcomes = outcomes_of(*(partial(rule, site, case_id, ruling, moderator) for moderator in (mo, other) * 2))
+    outcomes = outcomes_of(*(partial(rule, site, case_id, "hide", moderator) for moderator in (mo, other) * 2))
     assert sorted(map(str, outcomes))[1:] == ["decided_already"] * 3
     assert site.count_rows(Decision) == 1
 
@@ -54,13 +52,9 @@ def test_an_appeal_is_decided_once(site, ada, mo):
     # C-APL-2
     others = [make_moderator(site, name) for name in ("Otto", "Olga")]
     case_id = make_case(site, ada, ada.publish("Tool"))
-    decision = rule(site, case_id, ruling_of(DecisionKind.HIDE), mo)
+    decision = rule(site, case_id, "hide", mo)
 
-    def appeal():
-        with site.databases.write_session.begin() as session:
-            return create_appeal(session, decision, "It is a test.").id
-
-    appeal_id, refused = sorted(outcomes_of(appeal, appeal), key=str)
+    appeal_id, refused = sorted(outcomes_of(*[partial(appeal, site, decision)] * 2), key=str)
     assert refused == "appealed_already"
 
     def decide(moderator, outcome):
@@ -89,12 +83,11 @@ def test_the_second_decision_about_an_owner_waits(site, ada, mo):
     # C-CAS-4: with shared locks both would begin, and neither could end.
     cases = [make_case(site, ada, ada.publish(f"Tool {number}")) for number in range(2)]
     other = make_moderator(site, "Otto")
-    hide, block = ruling_of(DecisionKind.HIDE), ruling_of(DecisionKind.BLOCK, hides_mods=True)
     outcome = take_turns(
         site,
         lambda session: lock_subject(session, site.registry, cases[0]),
-        partial(rule, site, cases[1], block, other),
-        lambda session: decide(session, site.registry, cases[0], hide, mo.id, after=None),
+        partial(rule, site, cases[1], "block", other, hides_mods=True),
+        lambda session: decide(session, site.registry, cases[0], ruling_of("hide"), mo.id, after=None),
     )
     assert isinstance(outcome, int)
 
@@ -106,7 +99,7 @@ def test_a_decision_waits_for_the_deletion_of_its_account(site, ada, mo):
     outcome = take_turns(
         site,
         lambda session: lock_account(session, ada.id),
-        partial(rule, site, case_id, ruling_of(DecisionKind.HIDE), mo),
+        partial(rule, site, case_id, "hide", mo),
         lambda session: delete_account(session, site.registry, session.get_one(Account, ada.id)),
     )
     assert (outcome, case_of(site, case_id).title) == ("gone", "")
@@ -117,12 +110,11 @@ def test_a_case_without_an_account_is_decided_once(site, ada, mo):
     # C-CAS-4: without an account to lock first, the case itself is what they wait for.
     case_id, other = make_case(site, ada, ada.publish("Tool")), make_moderator(site, "Otto")
     delete_person(site, ada.id)
-    dismiss = ruling_of(DecisionKind.DISMISS)
     outcome = take_turns(
         site,
         lambda session: lock_subject(session, site.registry, case_id),
-        partial(rule, site, case_id, dismiss, other),
-        lambda session: decide(session, site.registry, case_id, dismiss, mo.id, after=None),
+        partial(rule, site, case_id, "dismiss", other),
+        lambda session: decide(session, site.registry, case_id, ruling_of("dismiss"), mo.id, after=None),
     )
     assert outcome == "decided_already"
 
@@ -130,18 +122,14 @@ def test_a_case_without_an_account_is_decided_once(site, ada, mo):
 @pytest.mark.parametrize("dialect", ["postgresql"])
 def test_nothing_of_a_deleted_account_is_stored_by_its_appeal(site, ada, mo):
     # C-CAS-9
-    decision = rule(site, make_case(site, ada), ruling_of(DecisionKind.BLOCK), mo)
-
-    def appeal():
-        with site.databases.write_session.begin() as session:
-            create_appeal(session, decision, "My own words.")
+    decision = rule(site, make_case(site, ada), "block", mo)
 
     def delete(session):
         account = lock_account(session, ada.id)
         assert account is not None
         delete_account(session, site.registry, account)
 
-    assert take_turns(site, delete, appeal, lambda _: None) == "not_found"
+    assert take_turns(site, delete, partial(appeal, site, decision), lambda _: None) == "not_found"
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"])
@@ -150,12 +138,11 @@ def test_mods_are_locked_in_the_order_of_their_ids(site, ada, mo):
     mods = [ada.publish(f"Tool {number}")["id"] for number in range(2)]
     case_id = make_case(site, ada, {"id": mods[1], "title": "Tool 1"})
     moderation = site.find_service(IModeration)
-    blocks = ruling_of(DecisionKind.BLOCK, hides_mods=True)
-    for ruling, after in ((blocks, None), (ruling_of(DecisionKind.UNBLOCK), 1)):
+    for kind, after in (("block", None), ("unblock", 1)):
         outcome = take_turns(
             site,
             lambda session: moderation.lock(session, mods[:1]),
-            partial(rule, site, case_id, ruling, mo, after),
+            partial(rule, site, case_id, kind, mo, after, hides_mods=kind == "block"),
             lambda session: moderation.lock(session, mods[1:]),
         )
         assert isinstance(outcome, int)

@@ -24,7 +24,7 @@ from modhub_testing.reference import calls
 from modhub_testing.workers import run_worker
 from tests.people import Person, register
 
-from .cases_kit import make_case, rule, ruling_of
+from .cases_kit import make_case, rule
 from .conftest import begin, make_moderator
 
 pytestmark = [pytest.mark.long, pytest.mark.postgres]
@@ -69,9 +69,8 @@ class Case(NamedTuple):
         """The number of the case."""
         about_mod = self.kind is DecisionKind.HIDE
         number = make_case(self.site, self.ada, self.mod if about_mod else None, reporter=self.bob)
-        facts = f"{ASKED} {SECRET} facts"
-        ruling = ruling_of(self.kind, facts=facts) if about_mod else ruling_of(self.kind, facts=facts, hides_mods=True)
-        rule(self.site, number, ruling, make_moderator(self.site, "Mo"))
+        choice = {"facts": f"{ASKED} {SECRET} facts", "hides_mods": not about_mod}
+        rule(self.site, number, self.kind, make_moderator(self.site, "Mo"), **choice)
         return number
 
 

@@ -19,12 +19,11 @@ from modhub.base.service_registry import find_service
 from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore
 from modhub_auth.personal_data import personal_archive
-from modhub_moderation.cases.models import DecisionKind
 from modhub_moderation.personal_data import ARCHIVES_AT_ONCE, ArchiveTurns
 from modhub_testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form, workshop_form
 from tests.people import PASSWORD, PNG, cheap_hashes, register
 
-from .cases_kit import make_case, rule, ruling_of
+from .cases_kit import make_case, rule
 from .conftest import make_moderator
 
 pytestmark = pytest.mark.slow
@@ -107,9 +106,9 @@ def test_that_a_notice_was_dismissed_is_not_told(site):
     # C-DAT-3
     ada, owner, mo = sign_up(site), SimpleNamespace(id=1), make_moderator(site, "Mo")
     make_mod_by_form(ada, title="Ada's map")
-    rule(site, make_case(site, owner, stranger=True), ruling_of(DecisionKind.DISMISS), mo)
+    rule(site, make_case(site, owner, stranger=True), "dismiss", mo)
     assert "moderation.json" not in made(ada)
-    rule(site, make_case(site, owner, {"id": 1, "title": "Ada's map"}), ruling_of(DecisionKind.HIDE), mo)
+    rule(site, make_case(site, owner, {"id": 1, "title": "Ada's map"}), "hide", mo)
     assert [decision["kind"] for decision in made(ada)["moderation.json"]["decisions"]] == ["hide"]
 
 

@@ -39,20 +39,20 @@ def begin(start, monkeypatch):
     return start_with
 
 
-def create(site, bearer, status=201, key=""):
-    headers = {**bearer, "Idempotency-Key": key} if key else bearer
-    return site.post_json("/api/modhub", {"title": "A mod"}, headers=headers, status=status).json
+def create(person, status=201, key=""):
+    headers = {**person.bearer, "Idempotency-Key": key} if key else person.bearer
+    return person.site.post_json("/api/modhub", {"title": "A mod"}, headers=headers, status=status).json
 
 
-def upload(site, bearer, mod, *, kind="images", size=10, status=201, **query):
-    words = "&".join(f"{name}={value}" for name, value in query.items())
-    headers = {**bearer, "Content-Type": "image/png"}
-    return site.post(f"/api/modhub/{mod['id']}/{kind}?{words}", b"x" * size, headers=headers, status=status)
+def upload(person, mod, query="images", *, size=10, status=201, key=""):
+    headers = {**person.bearer, "Idempotency-Key": key} if key else person.bearer
+    return person.site.post(f"/api/modhub/{mod['id']}/{query}", b"x" * size, headers=headers, status=status)
 
 
-def counted(site, account_id):
+def uploads_of(site, *people):
+    """How many uploads of the last hour count for each of them."""
     with site.databases.readonly_session() as session:
-        return quotas.count_uploads(session, account_id)
+        return [quotas.count_uploads(session, person.id) for person in people]
 
 
 def age_uploads(site, by):
@@ -64,37 +64,36 @@ def age_uploads(site, by):
 def test_mods_have_a_limit_that_deletion_frees(begin):
     # C-QUO-1, C-QUO-2
     site = begin(quota_mods=2)
-    bearer = register(site, "Ada").bearer
-    mod = create(site, bearer)
-    create(site, bearer, key="one")
-    refused = create(site, bearer, 403)
+    ada = register(site, "Ada")
+    mod = create(ada)
+    create(ada, key="one")
+    refused = create(ada, 403)
     assert (refused["error"], refused["limit"], refused["used"]) == ("quota", 2, 2)
     # What was done is answered again.
-    create(site, bearer, key="one")
-    create(site, register(site, "Bob").bearer)
-    site.delete(f"/api/modhub/{mod['id']}", headers=bearer, status=204)
-    create(site, bearer)
+    create(ada, key="one")
+    create(register(site, "Bob"))
+    ada.call("delete", f"/api/modhub/{mod['id']}", status=204)
+    create(ada)
 
 
 def test_files_have_a_limit_that_names_what_is_used(begin, monkeypatch):
     # C-QUO-3
     site = begin(quota_megabytes=3)
     ada = register(site, "Ada")
-    account_id, bearer = ada.id, ada.bearer
-    mod, another = create(site, bearer), create(site, bearer)
-    upload(site, bearer, mod, kind="code", size=2 * MB, version="1")
-    refused = upload(site, bearer, another, kind="code", size=MB + 1, version="1", status=413).json
+    mod, another = create(ada), create(ada)
+    upload(ada, mod, "code?version=1", size=2 * MB)
+    refused = upload(ada, another, "code?version=1", size=MB + 1, status=413).json
     assert (refused["error"], refused["limitBytes"], refused["usedBytes"]) == ("too_large", 3 * MB, 2 * MB)
-    upload(site, bearer, mod, kind="code", size=2 * MB + 1, version="1.1")
-    upload(site, bearer, mod, kind="code", size=2 * MB, version="1.2")
-    upload(site, bearer, another, kind="code", size=MB, version="1")
-    upload(site, bearer, another, status=413)
+    upload(ada, mod, "code?version=1.1", size=2 * MB + 1)
+    upload(ada, mod, "code?version=1.2", size=2 * MB)
+    upload(ada, another, "code?version=1", size=MB)
+    upload(ada, another, status=413)
     # What replaces a file counts without it, and one that is not larger is always stored.
-    upload(site, bearer, mod, kind="code", size=2 * MB + 1, version="2", status=413)
-    upload(site, bearer, mod, kind="code", size=2 * MB, version="2")
+    upload(ada, mod, "code?version=2", size=2 * MB + 1, status=413)
+    upload(ada, mod, "code?version=2", size=2 * MB)
     monkeypatch.setitem(site.registry.settings, "modhub_moderation.quota_megabytes", 1)
-    upload(site, bearer, mod, kind="code", size=2 * MB - 1, version="3")
-    assert counted(site, account_id) == 0
+    upload(ada, mod, "code?version=3", size=2 * MB - 1)
+    assert uploads_of(site, ada) == [0]
 
 
 @pytest.mark.postgres
@@ -102,24 +101,22 @@ def test_uploads_within_an_hour_have_a_limit(begin, monkeypatch):
     # C-QUO-4
     site = begin(quota_uploads=2)
     ada = register(site, "Ada")
-    account_id, bearer = ada.id, ada.bearer
-    mod = create(site, bearer)
-    upload(site, bearer, mod, kind="code", version="1")
-    upload(site, bearer, mod, kind="code", version="1", status=409)  # what is refused does not count
+    mod = create(ada)
+    upload(ada, mod, "code?version=1")
+    upload(ada, mod, "code?version=1", status=409)  # what is refused does not count
     age_uploads(site, timedelta(minutes=40))
-    keyed = {**bearer, "Idempotency-Key": "image"}
-    first = upload(site, keyed, mod).json
-    assert upload(site, keyed, mod).json["assets"] == first["assets"], "what was done is answered again"
+    first = upload(ada, mod, key="image").json
+    assert upload(ada, mod, key="image").json["assets"] == first["assets"], "what was done is answered again"
     with monkeypatch.context() as patch:
         patch.setattr(views, "receive_upload", lambda *_: pytest.fail("the body was read"))
-        answer = upload(site, bearer, mod, status=429)
+        answer = upload(ada, mod, status=429)
     assert (answer.json["error"], answer.json["limit"]) == ("quota", 2)
     assert 19 * 60 < answer.json["retryAfterSeconds"] <= 20 * 60
     assert answer.headers["Retry-After"] == str(answer.json["retryAfterSeconds"])
     assert "20 min" in answer.json["message"]
     age_uploads(site, timedelta(minutes=20))
-    upload(site, bearer, mod)
-    assert counted(site, account_id) == 2
+    upload(ada, mod)
+    assert uploads_of(site, ada) == [2]
 
 
 @pytest.mark.postgres
@@ -127,23 +124,22 @@ def test_new_accounts_make_so_many_mods_a_day_until_they_are_older(begin):
     # C-QUO-5
     site = begin(new_days=7, new_mods=2)
     ada = register(site, "Ada")
-    account_id, bearer = ada.id, ada.bearer
-    first = create(site, bearer)
-    create(site, bearer)
+    first = create(ada)
+    create(ada)
 
     def date(model, number, ago):
         write(site, update(model).where(model.id == number).values(created_at=now() - ago))
 
     date(Mod, first["id"], timedelta(hours=20))
-    refused = site.post_json("/api/modhub", {"title": "A mod"}, headers=bearer, status=429)
-    assert (refused.json["error"], refused.json["limit"]) == ("quota", 2)
-    assert 3 * 3600 < refused.json["retryAfterSeconds"] <= 4 * 3600
-    assert "2 of 2. Try again in 4 h." in refused.json["message"]
+    refused = create(ada, 429)
+    assert (refused["error"], refused["limit"]) == ("quota", 2)
+    assert 3 * 3600 < refused["retryAfterSeconds"] <= 4 * 3600
+    assert "2 of 2. Try again in 4 h." in refused["message"]
     date(Mod, first["id"], timedelta(hours=25))
-    create(site, bearer)
-    create(site, bearer, 429)
-    date(Account, account_id, timedelta(days=7, seconds=1))
-    create(site, bearer)
+    create(ada)
+    create(ada, 429)
+    date(Account, ada.id, timedelta(days=7, seconds=1))
+    create(ada)
 
 
 @pytest.mark.postgres
@@ -151,30 +147,10 @@ def test_new_accounts_make_so_many_mods_a_day_until_they_are_older(begin):
 def test_uploads_at_once_do_not_get_beyond_a_limit(begin):
     """Of mods and of the number of uploads: tests/functional/test_moderation_races.py."""
     # C-QUO-1
-    site = begin(quota_megabytes=1)
-    bearer = register(site, "Ada").bearer
-    mods = [create(site, bearer) for _ in range(CALLERS)]
-
-    def send(mod):
-        address = f"/api/modhub/{mod['id']}/code?version=1"
-        return site.post(address, b"x" * (MB // 2), headers=bearer, expect_errors=True).status_int
-
-    statuses = at_once([partial(send, mod) for mod in mods])
-    assert sorted(statuses) == [201, 201, *[413] * (CALLERS - 2)]
-
-
-@pytest.mark.postgres
-@pytest.mark.usefixtures("patience")
-def test_mods_created_at_once_do_not_get_beyond_the_limit_of_a_new_account(begin):
-    # C-QUO-1
-    site = begin(new_days=1, new_mods=2)
-    bearer = register(site, "Ada").bearer
-
-    def make():
-        return site.post_json("/api/modhub", {"title": "A mod"}, headers=bearer, expect_errors=True).status_int
-
-    statuses = at_once([make] * CALLERS)
-    assert sorted(statuses) == [201, 201, *[429] * (CALLERS - 2)]
+    ada = register(begin(quota_megabytes=1), "Ada")
+    mods = [create(ada) for _ in range(CALLERS)]
+    answers = at_once([partial(upload, ada, mod, "code?version=1", size=MB // 2, status="*") for mod in mods])
+    assert sorted(answer.status_int for answer in answers) == [201, 201, *[413] * (CALLERS - 2)]
 
 
 def test_the_workshop_shows_what_is_used_and_forms_say_what_is_refused(begin):
@@ -202,10 +178,10 @@ def test_what_is_counted_goes_with_the_hour_and_the_account(begin):
     site = begin(quota_uploads=9)
     ada, bob = register(site, "Ada"), register(site, "Bob")
     for person in (ada, bob):
-        upload(site, person.bearer, create(site, person.bearer))
+        upload(person, create(person))
     delete_person(site, ada.id)
     quotas.purge_uploads(site.registry)
-    assert (counted(site, ada.id), counted(site, bob.id)) == (0, 1)
+    assert uploads_of(site, ada, bob) == [0, 1]
     age_uploads(site, quotas.UPLOAD_WINDOW)
     quotas.purge_uploads(site.registry)
     assert site.count_rows(CountedUpload) == 0

@@ -1,18 +1,18 @@
 """Who is a moderator, and what everybody else sees of their pages."""
 
 import json
+from functools import partial
 
 import pytest
 from sqlalchemy import delete
 
-from modhub.admin.program import Admin, build_admin_parser
 from modhub.base.settings import StartRefused
 from modhub.db import now
 from modhub.plugins.services import IProfiles
 from modhub_auth.models import Authenticator
 from modhub_moderation.moderators import Moderator
 from modhub_testing.pages import new_visitor
-from tests.people import register, write
+from tests.people import add_authenticator, register, write
 
 from .conftest import begin
 
@@ -21,19 +21,8 @@ DESK = "/Modhub/moderation"
 
 
 @pytest.fixture
-def admin(site, capsys):
-    def run(*words):
-        capsys.readouterr()
-        arguments = build_admin_parser(site.config).parse_args(["-c", "unused", *words])
-        code = arguments.run(Admin(site.config), arguments)
-        return code, capsys.readouterr().out
-
-    return run
-
-
-def add_factor(site, account_id):
-    with site.databases.write_session.begin() as session:
-        session.add(Authenticator(account_id=account_id, sealed="x", last_step=0, created_at=now()))
+def admin(site, run_admin):
+    return partial(run_admin, site)
 
 
 def test_a_moderator_needs_an_authenticator(site, ada, admin):
@@ -42,7 +31,7 @@ def test_a_moderator_needs_an_authenticator(site, ada, admin):
     with pytest.raises(StartRefused, match="no authenticator"):
         admin("moderator", "add", ada.address)
     assert admin("moderator", "list") == (0, "No moderators.\n")
-    add_factor(site, ada.id)
+    add_authenticator(site, ada.id)
     assert admin("moderator", "add", ada.address, "--dry-run") == (0, "Nothing was changed.\n")
     assert f"Account {ada.id} is a moderator now" in admin("moderator", "add", ada.address)[1]
     assert "already" in admin("moderator", "add", str(ada.id))[1]

@@ -10,11 +10,10 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from modhub.db import now
 from modhub_moderation.cases import queue_pages
-from modhub_moderation.cases.appeals import create_appeal
-from modhub_moderation.cases.models import Case, Decision, DecisionKind
+from modhub_moderation.cases.models import Case, Decision
 from modhub_testing.pages import form_at, messages_on
 
-from .cases_kit import NOTICE, make_case, rule, ruling_of
+from .cases_kit import NOTICE, appeal, make_case, rule
 
 pytestmark = pytest.mark.slow
 
@@ -61,7 +60,7 @@ def test_open_cases_come_by_weight_then_by_age(site, ada, mo):
             moved = {"weight": weight, "opened_at": now() - timedelta(hours=hours)}
             session.execute(update(Case).where(Case.id == case_id).values(moved))
     assert cases_on(mo.pages.get(QUEUE)) == [cases[2], cases[1], cases[3], cases[0]]
-    rule(site, cases[1], ruling_of(DecisionKind.HIDE), mo)
+    rule(site, cases[1], "hide", mo)
     page = mo.pages.get(QUEUE)
     assert cases_on(page) == [cases[2], cases[3], cases[0]]
     assert NOTICE in article(page, cases[2])
@@ -74,10 +73,9 @@ def test_the_navigation_says_how_much_waits(site, ada, mo):
 
     _, [case_id, _] = make_wave(site, ada, 2)
     assert (waiting(mo), waiting(ada)) == (["2"], [])
-    decision_id = rule(site, case_id, ruling_of(DecisionKind.HIDE), mo)
+    decision_id = rule(site, case_id, "hide", mo)
     assert waiting(mo) == ["1"]
-    with site.databases.write_session.begin() as session:
-        create_appeal(session, decision_id, "It is a test of keyboards.")
+    appeal(site, decision_id)
     assert waiting(mo) == ["2"]
     assert mo.pages.get(QUEUE).html.find(id="appeals")
 
@@ -87,8 +85,8 @@ def test_owner_reporters_history_and_files_stand_side_by_side(site, ada, bob, mo
     for person, own in ((ada, mod), (bob, other)):
         person.upload(own, "2", b"the same library")
     earlier = make_case(site, ada, mod, reporter=bob)
-    first = rule(site, earlier, ruling_of(DecisionKind.HIDE), mo)
-    rule(site, earlier, ruling_of(DecisionKind.RELEASE), mo, after=first)
+    first = rule(site, earlier, "hide", mo)
+    rule(site, earlier, "release", mo, after=first)
     case_id = make_case(site, ada, mod, reporter=bob, stranger=True)
     shown = article(mo.pages.get(QUEUE), case_id)
     assert "Ada" in shown
@@ -136,7 +134,7 @@ def test_what_was_decided_meanwhile_or_is_ones_own_is_left_alone(site, ada, mo):
     mods, cases = make_wave(site, ada, 2)
     own, own_cases = make_wave(site, mo, 1)
     form = choose(mo, *cases, *own_cases)
-    rule(site, cases[0], ruling_of(DecisionKind.DISMISS), mo)
+    rule(site, cases[0], "dismiss", mo)
     done = decide_by(form, kind="hide")
     assert problems_on(done) == ["decided_already", "own_case"]
     assert {mod["id"] for mod in site.get("/api/modhub").json["mods"]} == {mods[0], *own}

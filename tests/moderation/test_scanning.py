@@ -73,12 +73,14 @@ def later(begin):
     return begin(scan_later="true")
 
 
-def draft(person):
-    return int(person.draft()["id"])
-
-
 def upload(person, mod, content=b"clean", *, kind="code?version=1", status=201):
     return person.call("post", f"/api/modhub/{mod}/{kind}", params=content, status=status)
+
+
+def author(site):
+    """Ada, and the number of a draft of hers."""
+    ada = register(site, "Ada")
+    return ada, ada.draft()["id"]
 
 
 def publish(person, mod, status=200):
@@ -99,8 +101,7 @@ def picture(color="teal"):
 
 def test_what_is_clean_is_stored_as_it_was_scanned(site, clamd):
     # C-SCN-1
-    ada = register(site, "Ada")
-    mod = draft(ada)
+    ada, mod = author(site)
     content = bytes(range(256)) * 3000
     upload(ada, mod, content)
     assert clamd.streams == [content]
@@ -111,8 +112,7 @@ def test_what_is_clean_is_stored_as_it_was_scanned(site, clamd):
 @pytest.mark.parametrize("kind", ["code?version=1", "css", "images"])
 def test_what_is_found_is_refused_and_nothing_is_kept(site, kind):
     # C-SCN-1, C-SCN-2, T-A11
-    ada = register(site, "Ada")
-    mod = draft(ada)
+    ada, mod = author(site)
     for _ in range(2):
         refused = upload(ada, mod, b"x" * 100_000 + EICAR + b"x" * 100_000, kind=kind, status=400).json
     assert refused["error"] == "rejected_by_scan"
@@ -123,8 +123,7 @@ def test_what_is_found_is_refused_and_nothing_is_kept(site, kind):
 
 def test_forms_are_scanned_and_say_it_beside_the_file(site):
     # C-SCN-1, C-SCN-2
-    ada = register(site, "Ada")
-    mod = draft(ada)
+    ada, mod = author(site)
     path = f"/Modhub/mine/{mod}/code"
     form = workshop_form(ada.pages, path)
     form["version"], form["file"] = "1", Upload("mod.zip", b"x" + EICAR)
@@ -154,8 +153,8 @@ def test_builds_of_the_app_are_not_scanned(site, clamd):
 def test_a_scanner_that_gives_no_verdict_is_busy(site, clamd):
     # C-SCN-3, T-F12
     """It hangs up, refuses, says something else, names no rule, is closed."""
-    ada = register(site, "Ada")
-    mod, readable = draft(ada), ada.publish("Readable")
+    ada, mod = author(site)
+    readable = ada.publish("Readable")
     kept = site.count_rows(StoredBlob)
     for reply in ("", "INSTREAM size limit exceeded. ERROR", "OK", "stream:  FOUND", None):
         clamd.reply = reply
@@ -172,8 +171,7 @@ def test_a_scanner_that_gives_no_verdict_is_busy(site, clamd):
 
 def test_a_scanner_that_hangs_takes_no_more_threads_than_its_share(site):
     # C-SCN-3, T-F12
-    ada = register(site, "Ada")
-    mod = draft(ada)
+    ada, mod = author(site)
     slots = find_service(site.registry, Scanning).slots
     for _ in range(MOST_AT_ONCE):
         assert slots.acquire(blocking=False)
@@ -188,8 +186,7 @@ def test_a_scanner_that_hangs_takes_no_more_threads_than_its_share(site):
 
 def test_a_draft_waits_for_the_scanner_and_is_published_after_it(later, clamd):
     # C-SCN-4
-    ada = register(later, "Ada")
-    mod = draft(ada)
+    ada, mod = author(later)
     clamd.close()
     upload(ada, mod)
     upload(ada, mod, picture(), kind="images")
@@ -210,8 +207,7 @@ def test_a_draft_waits_for_the_scanner_and_is_published_after_it(later, clamd):
 @pytest.mark.postgres
 def test_what_is_found_later_has_to_be_replaced(later, clamd):
     # C-SCN-4
-    ada = register(later, "Ada")
-    mod = draft(ada)
+    ada, mod = author(later)
     clamd.close()
     upload(ada, mod, EICAR)
     clamd.start()
@@ -228,8 +224,7 @@ def test_what_is_found_later_has_to_be_replaced(later, clamd):
 
 def test_nothing_unscanned_comes_to_a_mod_that_is_or_may_be_visible(later, clamd):
     # C-SCN-4
-    ada = register(later, "Ada")
-    mod = draft(ada)
+    ada, mod = author(later)
     upload(ada, mod)
     publish(ada, mod)
     clamd.close()
@@ -243,8 +238,8 @@ def test_nothing_unscanned_comes_to_a_mod_that_is_or_may_be_visible(later, clamd
 @pytest.mark.postgres
 def test_a_deleted_mod_and_account_leave_a_hit_without_them(later, clamd):
     # C-SCN-2
-    ada = register(later, "Ada")
-    mod, other = draft(ada), draft(ada)
+    ada, mod = author(later)
+    other = ada.draft()["id"]
     upload(ada, mod, EICAR, status=400)
     clamd.close()
     upload(ada, other)
@@ -260,8 +255,8 @@ def test_a_deleted_mod_and_account_leave_a_hit_without_them(later, clamd):
 
 def test_moderators_see_the_rule_and_nobody_else(site):
     # C-SCN-2
-    ada, mo = register(site, "Ada"), make_moderator(site, "Mo")
-    upload(ada, draft(ada), EICAR, status=400)
+    (ada, mod), mo = author(site), make_moderator(site, "Mo")
+    upload(ada, mod, EICAR, status=400)
     page = mo.pages.get("/Modhub/moderation/scans")
     for words in (RULE, hashlib.sha256(EICAR).hexdigest(), "Ada"):
         assert words in page

@@ -1,15 +1,14 @@
 """What stays of moderation when its line is taken out of the ini."""
 
-from modhub_moderation.cases.models import DecisionKind
 from tests.people import PASSWORD, register
 
-from .cases_kit import make_case, rule, ruling_of
+from .cases_kit import make_case, rule
 
 
 def test_hidden_stays_hidden_and_nothing_else_is_visible(start, site, ada, mo):
     # C-CAS-3
     mod, other = ada.publish("Bad tool"), ada.publish("Good tool")
-    rule(site, make_case(site, ada, mod), ruling_of(DecisionKind.HIDE), mo)
+    rule(site, make_case(site, ada, mod), "hide", mo)
     eve = register_blocked(site, mo)
     without = start("modhub_auth", url=str(site.registry.settings["sqlalchemy.url"]))
     without.get(f"/api/modhub/{mod['id']}", status=404)
@@ -25,5 +24,5 @@ def test_hidden_stays_hidden_and_nothing_else_is_visible(start, site, ada, mo):
 def register_blocked(site, mo):
     """Somebody whom a moderator has blocked."""
     eve = register(site, "Eve")
-    rule(site, make_case(site, eve), ruling_of(DecisionKind.BLOCK), mo)
+    rule(site, make_case(site, eve), "block", mo)
     return eve
