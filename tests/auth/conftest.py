@@ -9,14 +9,17 @@ from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 import pytest
+from sqlalchemy import update
 
+from modhub.base.errors import ApiError
 from modhub.base.settings import boolean, positive
 from modhub.ui.i18n import Catalogs
 from modhub_auth import send_emails
 from modhub_auth.container import AuthServices
-from modhub_auth.signin import recovery
+from modhub_auth.models import Login
+from modhub_auth.signin import openid, recovery
 from modhub_testing.service import free_port
-from tests.people import cheap_hashes, text_of
+from tests.people import cheap_hashes, text_of, write
 
 from .openid_provider import Provider
 
@@ -221,6 +224,11 @@ def log_in(app, person, status=200, **more):
     return app.post_json("/api/auth/login", {**person, **more}, status=status).json
 
 
+def confirm(app):
+    """All addresses are confirmed."""
+    write(app, update(Login).values(verified=True))
+
+
 def forgot(app, address):
     """A program asks for a link to a new password."""
     app.post_json("/api/auth/forgot", {"email": address}, status=204)
@@ -268,7 +276,17 @@ def steam(auth, provider):
     return auth(modhub_auth__steam="true", modhub_auth__steam_provider=provider.endpoint)
 
 
-def come_back(site, fields, extra=""):
+def judge(provider, forged=(), more="", **edited):
+    """The subject of an assertion, edited before or forged after it was signed; else the status of the refusal."""
+    steam, origin = openid.Steam(provider.endpoint), "http://127.0.0.1:6543"
+    fields = provider.assertion(steam.sign_in_url(f"{origin}/back?state=x", origin), **edited) | dict(forged)
+    try:
+        return steam.verify(urlencode(fields) + more, f"{origin}/back?state=x").subject
+    except ApiError as refusal:
+        return refusal.status
+
+
+def come_back(site, fields):
     """Follow the provider's redirect."""
     target = urlsplit(fields["openid.return_to"])
-    return site.get(f"{target.path}?{target.query}&{urlencode(fields)}{extra}", expect_errors=True)
+    return site.get(f"{target.path}?{target.query}&{urlencode(fields)}", expect_errors=True)

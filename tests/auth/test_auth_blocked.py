@@ -121,7 +121,7 @@ def test_an_account_blocked_after_the_check_is_rejected(app, person, ada, monkey
     assert read(app, select(ClientSession)) == read(app, select(PageSession)) == []
 
 
-def test_the_commands_say_what_they_do(app, person, ada, run, caplog):
+def test_the_commands_say_what_they_do(person, ada, run, caplog):
     # C-RUN-4
     number = str(ada["accountId"])
 

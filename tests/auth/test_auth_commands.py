@@ -48,7 +48,7 @@ def test_confirming_and_signing_out(app, person, run):
     log_in(app, person)
 
 
-def test_an_account_is_deleted_with_everything_it_owned(app, person, run):
+def test_an_account_is_deleted_with_everything_it_owned(app, run):
     # C-ACC-18
     ada, eve = (register(app, name) for name in ("Ada", "Eve"))
     hers, mine = ada.publish(), eve.publish()

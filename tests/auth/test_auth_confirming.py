@@ -19,7 +19,7 @@ from modhub_testing.pages import messages_on, new_visitor
 from tests.people import add_authenticator, read, write
 from tests.races import at_once
 
-from .conftest import forgot, log_in, refresh, register, reset_password, send, sign_up, token_of
+from .conftest import confirm, forgot, log_in, refresh, register, reset_password, send, sign_up, token_of
 
 pytestmark = pytest.mark.slow
 
@@ -38,13 +38,16 @@ def rows(app):
         return [str(row) for table in tables for row in session.execute(table.select()).all()]
 
 
-def furnish(app, account_id=1):
-    """A linked login and an authenticator; returns the recovery codes."""
+def link_steam(app, subject):
+    """Link this login of a platform to the first account."""
     with app.databases.write_session.begin() as session:
-        account = services.lock_account(session, account_id)
-        assert account is not None
-        platform_logins.link_login(session, account, Assertion("steam", "7", ""))
-    return add_authenticator(app, account_id)[1]
+        platform_logins.link_login(session, services.lock_account(session, 1), Assertion("steam", subject, ""))
+
+
+def furnish(app):
+    """A linked login and an authenticator; returns the recovery codes."""
+    link_steam(app, "7")
+    return add_authenticator(app)[1]
 
 
 def is_verified(app):
@@ -116,7 +119,7 @@ def test_a_link_that_confirms_sets_no_password_once_the_address_is_confirmed(app
     sign_up(app, person)
     link = mail.link()
     page = app.get(f"{link}&new=1", status=200)
-    write(app, update(Login).values(verified=True))
+    confirm(app)
     send(page, 410, password=THEIRS)
     # Also where the address is confirmed between the look and the lock.
     with app.databases.write_session() as session, pytest.raises(ApiError, match="link"):
@@ -171,7 +174,7 @@ def test_opening_a_link_changes_nothing(app, person, mail):
 def reset_page(app, person, mail):
     """The page of a later reset, of an account with a linked login (2) and an authenticator."""
     sign_up(app, person)
-    write(app, update(Login).values(verified=True))
+    confirm(app)
     furnish(app)
     forgot(app, person["email"])
     return app.get(mail.link())
@@ -206,10 +209,7 @@ def test_a_form_that_has_shown_nothing_removes_nothing(app, reset_page):
 
 def test_what_is_added_while_a_reset_is_open_is_looked_over_too(app, reset_page, mail):
     """Otherwise the present holder could link a login at the last moment and get back in."""
-    with app.databases.write_session.begin() as session:
-        account = services.lock_account(session, 1)
-        assert account is not None
-        platform_logins.link_login(session, account, Assertion("steam", "666", ""))
+    link_steam(app, "666")
     page = send(reset_page, 409, password=THEIRS)
     assert messages_on(page) == ["changed_meanwhile"]
     assert "666 (steam)" in page.html.select_one("fieldset").text

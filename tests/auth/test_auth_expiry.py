@@ -3,13 +3,13 @@
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import insert, select, update
 
 from modhub.db import now
 from modhub_auth.models import ClientSession, DeviceCode, Offer, PageSession
 from modhub_auth.signin import sessions
 from modhub_testing.workers import run_worker
-from tests.people import register
+from tests.people import register, write
 
 pytestmark = pytest.mark.slow
 
@@ -21,14 +21,12 @@ def count(app):
 def lapse(app, account_id, left=timedelta()):
     """Let all sessions of the account expire in ``left``, and a device code and an offer, which are made for it."""
     used = now() - timedelta(hours=12) + left
-    with app.databases.write_session.begin() as session:
-        session.execute(
-            update(ClientSession).where(ClientSession.account_id == account_id).values(expires_at=now() + left)
-        )
-        session.execute(update(PageSession).where(PageSession.account_id == account_id).values(used_at=used))
-        hashes = {"device_hash": f"d{account_id}", "user_hash": f"u{account_id}"}
-        session.add(DeviceCode(**hashes, label="", address="", expires_at=now() + left))
-        session.add(Offer(mod_id=1, owner_id=account_id, named="", created_at=used, expires_at=now() + left))
+    expires = {"expires_at": now() + left}
+    write(app, update(ClientSession).where(ClientSession.account_id == account_id).values(expires))
+    write(app, update(PageSession).where(PageSession.account_id == account_id).values(used_at=used))
+    hashes = {"device_hash": f"d{account_id}", "user_hash": f"u{account_id}"}
+    write(app, insert(DeviceCode).values(**hashes, label="", address="", **expires))
+    write(app, insert(Offer).values(mod_id=1, owner_id=account_id, named="", created_at=used, **expires))
 
 
 def test_expired_sessions_codes_and_offers_are_deleted(app):

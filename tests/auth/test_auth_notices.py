@@ -8,7 +8,7 @@ from sqlalchemy import update
 from modhub_auth.models import Login
 from tests.people import text_of, write
 
-from .conftest import register, token_of
+from .conftest import confirm, register, token_of
 
 pytestmark = pytest.mark.slow
 
@@ -23,7 +23,7 @@ ACTIONS = {"password": "Your password was changed", "delete": "Your account was 
 def owner(app, person):
     """Somebody who is signed in, with a confirmed address."""
     register(app, person)
-    write(app, update(Login).values(verified=True))
+    confirm(app)
     return app
 
 

@@ -15,7 +15,6 @@ from .openid_provider import Provider
 pytestmark = pytest.mark.slow
 
 WAIT = 30
-STEAM = "/Modhub/account/platform/steam"
 
 
 @pytest.fixture
@@ -79,14 +78,15 @@ def answers(head, body):
     ],
     ids=["body", "headers", "status line"],
 )
-def test_a_platforms_response_has_a_time_limit(auth, listening, talk, status):
+def test_a_platforms_response_has_a_time_limit(provider, listening, talk, status):
+    provider.endpoint = f"http://127.0.0.1:{listening(talk)}/openid/login"
     began = monotonic()
-    assert asked(auth, listening(talk)).status_int == status
+    assert judge(provider) == status
     assert monotonic() - began < openid.PROVIDER_TIMEOUT_SECONDS + WAIT
 
 
 @pytest.mark.parametrize("status", [302, 307])
-def test_a_platform_leads_nowhere_else(auth, listening, status):
+def test_a_platform_leads_nowhere_else(provider, listening, status):
     reached = threading.Event()
 
     def elsewhere(held, _closing):
@@ -99,5 +99,6 @@ def test_a_platform_leads_nowhere_else(auth, listening, status):
         head = f"HTTP/1.1 {status} Away\r\nLocation: http://127.0.0.1:{other}/\r\nContent-Length: 0\r\n\r\n"
         held.sendall(head.encode())
 
-    assert asked(auth, listening(talk)).status_int == 503
+    provider.endpoint = f"http://127.0.0.1:{listening(talk)}/openid/login"
+    assert judge(provider) == 503
     assert not reached.wait(0.3)

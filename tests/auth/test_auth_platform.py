@@ -1,7 +1,7 @@
 """Sign-in with a game platform over OpenID 2.0, against a provider on loopback."""
 
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from types import SimpleNamespace
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -21,7 +21,7 @@ from modhub_testing.pages import messages_on
 from tests.people import add_authenticator, block, read, write
 
 from .conftest import come_back, log_in, me, register, send, sign_up, token_of
-from .openid_provider import SIGNED, SUBJECT
+from .openid_provider import SUBJECT
 
 HOME = "/Modhub/account"
 STEAM = f"{HOME}/platform/steam"
@@ -74,6 +74,9 @@ def test_a_new_account_and_again(site, provider):
     assert (login.kind, login.subject, login.verified) == ("Platform", SUBJECT, True)
     [account] = read(site, select(Account))
     assert (account.kind, account.display_name) == ("Platform", f"Modder {account.id}")
+    # The last login stays.
+    site.post(f"{HOME}/unlink", {"csrf_token": token_of(site), "loginId": str(login.id)}, status=409)
+    assert len(logins(site)) == 1
 
 
 @pytest.mark.postgres
@@ -90,46 +93,6 @@ def test_of_many_replays_at_once_one_counts(site, provider):
 
     with ThreadPoolExecutor(6) as pool:
         assert sorted(pool.map(visit, browsers)) == [303] + [403] * 5
-
-
-def test_an_assertion_that_says_something_else_is_refused(site, provider):
-    for edited in (
-        {"mode": "cancel"},
-        {"mode": "setup_needed"},
-        {"ns": "http://openid.net/signon/1.1"},
-        {"op_endpoint": "https://evil.example.org/openid/login"},
-        {"return_to": "https://evil.example.org/"},
-        {"identity": "https://steamcommunity.com/openid/id/7"},
-        {"claimed_id": "https://evil.example.org/openid/id/7", "identity": "https://evil.example.org/openid/id/7"},
-        {"claimed_id": "https://steamcommunity.com@evil.example.org/openid/id/7"},
-        {"claimed_id": "https://steamcommunity.com/openid/id/x", "identity": "https://steamcommunity.com/openid/id/x"},
-        {"response_nonce": f"{datetime.now(UTC) - timedelta(hours=1):%Y-%m-%dT%H:%M:%SZ}x"},
-        {"response_nonce": "x"},
-        {"response_nonce": "9999-99-99T99:99:99Zx"},
-    ):
-        way = leave(site)
-        [return_to] = parse_qs(urlsplit(way).query)["openid.return_to"]
-        fields = provider.assertion(way, **edited)
-        answer = site.get(f"{urlsplit(return_to).path}?{urlsplit(return_to).query}&{urlencode(fields)}", status="*")
-        assert answer.status_int == 403, edited
-    assert logins(site) == []
-
-
-def test_a_cut_signed_set_is_refused(site, provider):
-    for missing in SIGNED:
-        fields = provider.assertion(leave(site), signed=[name for name in SIGNED if name != missing])
-        assert come_back(site, fields).status_int == 403, missing
-    assert provider.confirmed == []
-
-
-def test_an_edited_identity_and_a_bad_signature_are_refused(site, provider):
-    fields = provider.assertion(leave(site))
-    other = "https://steamcommunity.com/openid/id/7"
-    assert come_back(site, {**fields, "openid.claimed_id": other, "openid.identity": other}).status_int == 403
-    assert come_back(site, {**fields, "openid.sig": "AAAA"}).status_int == 403
-    assert come_back(site, fields, extra="&openid.identity=x").status_int == 403
-    assert provider.confirmed == [False, False]
-    assert logins(site) == []
 
 
 def test_a_state_of_another_browser_is_refused(site, provider):
@@ -169,12 +132,6 @@ def test_linking_and_unlinking(site, provider, person, mail):
     site.get(HOME, status=303)
     reported = [EMAIL_TEMPLATES[kind].subject for kind in ("login linked", "login unlinked")]
     assert [message["Subject"] for message in mail.read()[1:]] == reported
-
-
-def test_the_last_login_stays(site, provider):
-    sign_in(site, provider)
-    site.post(f"{HOME}/unlink", {"csrf_token": token_of(site), "loginId": str(logins(site)[0].id)}, status=409)
-    assert len(logins(site)) == 1
 
 
 def test_a_login_of_another_account_is_not_linked(site, provider, person):

@@ -11,7 +11,7 @@ from modhub_auth.container import AuthServices
 from modhub_auth.models import ClientSession, Login
 from tests.people import read, write
 
-from .conftest import log_in, me, refresh, seen, sign_up
+from .conftest import confirm, log_in, me, refresh, seen, sign_up
 
 
 def test_registering_signs_in_at_once(app, person):
@@ -94,7 +94,7 @@ def test_a_confirmed_address_can_be_asked_for(auth, person):
     for _ in range(3):  # which is no failure
         assert log_in(app, person, 403)["error"] == "email_not_confirmed"
     log_in(app, person, 401, password="wrong horse battery")
-    write(app, update(Login).values(verified=True))
+    confirm(app)
     assert me(app, log_in(app, person))["verified"] is True
 
 

@@ -31,13 +31,6 @@ def test_no_form_takes_what_comes_from_elsewhere(auth, person):
     assert app.get(HOME).status_int == 200, "nothing has happened"
 
 
-def test_own_forms_are_for_those_who_are_signed_in(app):
-    token = token_of(app)
-    for name in OWN:
-        location = app.post(f"{HOME}/{name}", {"csrf_token": token}, status=303).headers["Location"]
-        assert location.partition("?")[0] == f"{HOME}/login"
-
-
 def test_links_in_emails_do_not_leak(app, person, mail):
     # T-C8
     register(app, person)

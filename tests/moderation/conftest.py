@@ -7,6 +7,8 @@ from modhub.db import now
 from modhub_moderation.moderators import Moderator
 from tests.people import ada, add_authenticator, bob, cheap_hashes, register, write
 
+from .cases_kit import make_case
+
 __all__ = ["ada", "bob"]
 
 FEATURES = "modhub_auth modhub_profiles modhub_moderation"
@@ -38,3 +40,15 @@ def site(start, monkeypatch):
 def mo(site):
     """Decides."""
     return make_moderator(site, "Mo")
+
+
+@pytest.fixture
+def mod(ada):
+    """What is decided about."""
+    return ada.publish("Tool", description="What it is for")
+
+
+@pytest.fixture
+def case_id(site, ada, mod):
+    """A case that a moderator opened about that mod."""
+    return make_case(site, ada, mod)

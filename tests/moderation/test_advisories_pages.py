@@ -66,6 +66,12 @@ def test_the_operator_adds_and_withdraws(site, owner, run_admin):
     assert read(site, deeds) == ["advisory added", "advisory withdrawn"]
 
 
+def look_up(site, function, about):
+    """What moderators are shown."""
+    with site.databases.readonly_session() as session:
+        return function(session, site.find_service(IMods), site.find_service(IModeration).files, about)
+
+
 @pytest.mark.postgres
 def test_a_file_is_found_in_all_mods_and_elsewhere(start):
     # C-ADV-1, T-G9
@@ -77,10 +83,7 @@ def test_a_file_is_found_in_all_mods_and_elsewhere(start):
     site.post("/api/modhub/app/linux?name=app.bin", b"library", headers={"X-Api-Key": "the-agents-key"}, status=201)
     library = sha256(b"library").hexdigest()
     advise(site, library)
-    with site.databases.readonly_session() as session:
-        services = site.find_service(IMods), site.find_service(IModeration).files
-        places = find_occurrences(session, *services, [library, DIGEST])
-        files = list_advisable(session, *services, mod["id"])
+    places, files = look_up(site, find_occurrences, [library, DIGEST]), look_up(site, list_advisable, mod["id"])
     assert DIGEST not in places
     assert [place.mod and place.mod.id for place in places[library]] == [mod["id"], draft["id"], hidden["id"], None]
     assert places[library][-1].name == "build 1 for linux: app.bin"
@@ -144,9 +147,7 @@ def test_what_a_moderator_removed_is_in_no_warning(site, owner):
         moderation.delete(session, [deleted["id"]], now() + timedelta(days=1))
     assert "advised" not in messages_on(site.get(page))
     # Moderators find both.
-    with site.databases.readonly_session() as session:
-        services = site.find_service(IMods), site.find_service(IModeration).files
-        places = find_occurrences(session, *services, [DIGEST])[DIGEST]
+    places = look_up(site, find_occurrences, [DIGEST])[DIGEST]
     gone = f"hud.zip of mod {deleted['id']}, which was deleted"
     assert {(place.mod and place.mod.id, place.name) for place in places} == {(mod["id"], "secret.png"), (None, gone)}
 

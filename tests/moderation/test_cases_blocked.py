@@ -6,9 +6,8 @@ import pytest
 
 from modhub.db import now
 from modhub_auth import tokens
-from modhub_auth.blocking import block_accounts
-from modhub_auth.services import lock_account
 from modhub_testing.pages import form_at, messages_on, new_visitor
+from tests import people
 from tests.people import PASSWORD, delete_person, register, text_of
 
 from .cases_kit import FACTS, make_case, rule
@@ -34,28 +33,20 @@ def links_on(page):
 
 
 def block(site, eve, mo, mod=None):
-    case_id = make_case(site, eve, mod)
-    rule(site, case_id, "block", mo)
-    return case_id
+    rule(site, make_case(site, eve, mod), "block", mo)
 
 
 def test_who_signs_in_reads_why_and_appeals(site, eve, mo):
     # C-APL-4
-    case_id = block(site, eve, mo)
+    block(site, eve, mo)
     assert "token=" not in text_of(eve.emails()[-1])
     browser = new_visitor(site)
     assert links_on(sign_in(browser, eve, "not her password", status=401)) == []
     refused = sign_in(browser, eve)
     assert messages_on(refused) == ["account_blocked"]
     (link,) = links_on(refused)
-    statement = browser.get(link)
-    assert FACTS in statement
-    assert statement.headers["Referrer-Policy"] == "no-referrer"
-    assert statement.headers["Cache-Control"] == "no-store"
-    form = form_at(statement, "/Modhub/appeal")
-    form["text"] = "It is a test."
-    assert messages_on(form.submit(status=303).follow()) == ["appealed", "open_appeal"]
-    assert "It is a test." in mo.pages.get(f"/Modhub/moderation/cases/{case_id}")
+    # What the page is, and the appeal: test_cases_pages.py.
+    assert FACTS in browser.get(link)
     session = {"email": eve.address, "password": PASSWORD}
     told = site.post_json("/api/auth/login", session, status=403).json
     assert told.keys() == {"error", "message"}, "programs get the sentence alone"
@@ -91,9 +82,8 @@ def test_the_link_is_of_this_browser_and_ends(site, eve, mo, monkeypatch):
     assert messages_on(browser.get(link, status=404)) == ["dead_link"]
 
 
-def test_there_is_a_link_for_decisions_alone(site, eve, mo):
+def test_there_is_a_link_for_decisions_alone(site, eve):
     # C-APL-4
-    with site.databases.write_session.begin() as session:
-        block_accounts(session, [lock_account(session, eve.id)], "By command")
+    people.block(site, eve.id)
     refused = sign_in(new_visitor(site), eve)
     assert (messages_on(refused), links_on(refused)) == (["account_blocked"], [])

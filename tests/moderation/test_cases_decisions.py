@@ -14,10 +14,12 @@ from modhub_auth.blocking import find_blocked
 from modhub_moderation.cases import decisions
 from modhub_moderation.cases.appeals import Verdict, decide_appeal
 from modhub_moderation.cases.models import Appeal, AppealOutcome, Decision
+from modhub_testing.mods import hide_mod
 from tests.people import delete_person, emails_to, read, register, text_of, write
 
 from .cases_kit import FACTS, NOTICE, STRANGER, appeal, appeal_link, case_of, make_case, rule
 from .conftest import make_moderator
+from .reporters import report
 
 pytestmark = pytest.mark.slow
 
@@ -65,10 +67,9 @@ def audit_of(site, case_id):
 
 @pytest.mark.parametrize(("kind", "choice", "expected", "reported", "outcome"), TABLE)
 def test_every_decision_origin_and_outcome(  # noqa: PLR0917 - the table
-    site, ada, bob, mo, kind, choice, expected, reported, outcome
+    site, ada, bob, mo, kind, choice, expected, reported, outcome, mod
 ):
     # C-CAS-3, C-CAS-6, C-CAS-7, C-APL-1
-    mod = ada.publish("Tool", description="What it is for")
     assert state_of(site, mod, ada) == SHOWN
     case_id = make_case(site, ada, mod, reporter=bob if reported else None, stranger=reported)
     decision_id = rule(site, case_id, kind, mo, **choice)
@@ -111,11 +112,9 @@ def outcomes(site, address):
     return [text_of(message) for message in emails_to(site, address) if "your report" in message["Subject"]]
 
 
-def test_the_outcome_leads_to_what_was_reported_and_decided(site, ada, mo):
+def test_the_outcome_leads_to_what_was_reported_and_decided(site, mo, mod):
     # C-CAS-7, C-NTC-3, C-NTC-7
-    mod = ada.publish("Tool")
-    notice = {"ground": "malware", "text": "It calls home.", "goodFaith": True, "name": "Sam", "email": STRANGER}
-    receipt = site.post_json(f"/api/modhub/{mod['id']}/reports", notice, status=201).json["receipt"]
+    receipt = report(site, mod, text="It calls home.", email=STRANGER).json["receipt"]
     rule(site, 1, "hide", mo)
     (message,) = emails_to(site, STRANGER, "We have decided about your report")
     assert f"{site.registry.settings['modhub.base_url']}/Modhub/notices/{receipt}\n" in text_of(message)
@@ -125,9 +124,8 @@ def test_the_outcome_leads_to_what_was_reported_and_decided(site, ada, mo):
     assert FACTS not in page
 
 
-def test_a_dismissal_is_told_to_those_who_reported(site, ada, bob, mo):
+def test_a_dismissal_is_told_to_those_who_reported(site, ada, bob, mo, mod):
     # C-CAS-7
-    mod = ada.publish("Tool", description="What it is for")
     case_id = make_case(site, ada, mod, reporter=bob, stranger=True)
     rule(site, case_id, "dismiss", mo)
     assert state_of(site, mod, ada) == SHOWN
@@ -139,19 +137,17 @@ def test_a_dismissal_is_told_to_those_who_reported(site, ada, bob, mo):
     assert "Tool" not in fixed
 
 
-def test_who_reported_twice_is_told_once(site, ada, bob, mo):
+def test_who_reported_twice_is_told_once(site, bob, mo, mod):
     # C-CAS-7
-    mod = ada.publish("Tool")
-    notice = {"ground": "malware", "text": "It calls home.", "goodFaith": True}
     for _ in range(2):
-        bob.call("post_json", f"/api/modhub/{mod['id']}/reports", params=notice, status=201)
+        report(site, mod, by=bob)
     rule(site, 1, "hide", mo)
     assert len(emails_to(site, bob.address, "We have decided")) == 1
 
 
-def test_a_statement_is_in_all_languages(site, ada, mo):
+def test_a_statement_is_in_all_languages(site, ada, mo, case_id):
     # C-CAS-6
-    rule(site, make_case(site, ada, ada.publish("Tool")), "hide", mo)
+    rule(site, case_id, "hide", mo)
     message = ada.emails()[-1]
     assert message["Subject"] == "A decision about your mod / Eine Entscheidung über deine Mod"
     english, german = text_of(message).split("\n* * *\n")
@@ -177,10 +173,8 @@ def refused(site, *arguments, **more):
     return error.value.code
 
 
-def test_what_is_refused(site, ada, mo):
+def test_what_is_refused(site, ada, mo, mod, case_id):
     # C-CAS-1, C-CAS-3, C-CAS-4, T-C20
-    mod = ada.publish("Tool", description="What it is for")
-    case_id = make_case(site, ada, mod)
     for kind, wrong in (
         ("hide", {"basis": None}),
         ("hide", {"clause": " "}),
@@ -227,9 +221,8 @@ def test_a_mod_stays_hidden_while_any_decision_wants_it(site, ada, mo):
     assert [state_of(site, mod, ada) for mod in (first, second)] == [SHOWN, SHOWN]
 
 
-def test_an_operator_s_hiding_outlasts_a_block(site, ada, mo):
+def test_an_operator_s_hiding_outlasts_a_block(site, ada, mo, mod):
     # C-CAS-5
-    mod = ada.publish("One", description="What it is for")
     with site.databases.write_session.begin() as session:
         site.find_service(IModeration).hide_of_accounts(session, [ada.id], now())
     case_id = make_case(site, ada)
@@ -241,11 +234,9 @@ def test_an_operator_s_hiding_outlasts_a_block(site, ada, mo):
     assert state_of(site, mod, ada) == SHOWN
 
 
-def test_a_block_keeps_the_reason_of_what_was_hidden_before(site, ada, mo):
+def test_a_block_keeps_the_reason_of_what_was_hidden_before(site, ada, mo, mod):
     # C-CAS-5
-    mod = ada.publish("One")
-    with site.databases.write_session.begin() as session:
-        site.find_service(IModeration).hide(session, [mod["id"]], "Reported as spam.")
+    hide_mod(site, mod, "Reported as spam.")
     case_id = make_case(site, ada)
     rule(site, case_id, "unblock", mo, rule(site, case_id, "block", mo, hides_mods=True))
     page = ada.pages.get(f"/Modhub/mine/{mod['id']}").text
@@ -254,9 +245,8 @@ def test_a_block_keeps_the_reason_of_what_was_hidden_before(site, ada, mo):
 
 
 @pytest.mark.postgres
-def test_a_decision_ends_by_itself(site, ada, bob, mo):
+def test_a_decision_ends_by_itself(site, ada, bob, mo, mod):
     # C-CAS-5
-    mod = ada.publish("Tool", description="What it is for")
     case_id = make_case(site, ada, mod, reporter=bob)
     first = rule(site, case_id, "hide", mo, until=now() + timedelta(days=2))
     decisions.end_decisions(site.registry)
@@ -272,10 +262,8 @@ def test_a_decision_ends_by_itself(site, ada, bob, mo):
     assert kinds == ["hide", "release"]
 
 
-def test_an_appeal_keeps_a_decision_from_ending(site, ada, mo):
+def test_an_appeal_keeps_a_decision_from_ending(site, ada, mo, mod, case_id):
     # C-APL-2
-    mod = ada.publish("Tool", description="What it is for")
-    case_id = make_case(site, ada, mod)
     decision = rule(site, case_id, "hide", mo, until=now() + timedelta(days=2))
     appeal(site, decision)
     write(site, update(Decision).values(until=now()))
@@ -284,9 +272,9 @@ def test_an_appeal_keeps_a_decision_from_ending(site, ada, mo):
     assert refused(site, case_id, "release", mo, decision) == "appealed"
 
 
-def test_an_appeal_has_its_time(site, ada, mo):
+def test_an_appeal_has_its_time(site, mo, case_id):
     # C-APL-1
-    decision = rule(site, make_case(site, ada, ada.publish("Tool")), "hide", mo)
+    decision = rule(site, case_id, "hide", mo)
     with site.databases.write_session.begin() as session:
         row = session.get_one(Decision, decision)
         assert row.appeal_until == row.decided_at + timedelta(days=183)
@@ -299,9 +287,8 @@ def test_an_appeal_has_its_time(site, ada, mo):
 
 
 @pytest.mark.postgres
-def test_what_goes_with_an_account(site, ada, mo):
+def test_what_goes_with_an_account(site, ada, mo, mod):
     # C-CAS-9
-    mod = ada.publish("Tool", description="What it is for")
     of_mod, of_account = make_case(site, ada, mod), make_case(site, ada)
     decision = rule(site, of_mod, "remove", mo, part="description")
     rule(site, of_account, "remove", mo, part="author_name")

@@ -39,19 +39,17 @@ def outcomes_of(*calls):
     return at_once([partial(outcome, call) for call in calls])
 
 
-def test_of_two_moderators_one_decides(site, ada, mo):
+def test_of_two_moderators_one_decides(site, mo, case_id):
     # C-CAS-4
     other = make_moderator(site, "Otto")
-    case_id = make_case(site, ada, ada.publish("Tool"))
     outcomes = outcomes_of(*(partial(rule, site, case_id, "hide", moderator) for moderator in (mo, other) * 2))
     assert sorted(map(str, outcomes))[1:] == ["decided_already"] * 3
     assert site.count_rows(Decision) == 1
 
 
-def test_an_appeal_is_decided_once(site, ada, mo):
+def test_an_appeal_is_decided_once(site, mo, case_id):
     # C-APL-2
     others = [make_moderator(site, name) for name in ("Otto", "Olga")]
-    case_id = make_case(site, ada, ada.publish("Tool"))
     decision = rule(site, case_id, "hide", mo)
 
     appeal_id, refused = sorted(outcomes_of(*[partial(appeal, site, decision)] * 2), key=str)
@@ -93,9 +91,8 @@ def test_the_second_decision_about_an_owner_waits(site, ada, mo):
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"])
-def test_a_decision_waits_for_the_deletion_of_its_account(site, ada, mo):
+def test_a_decision_waits_for_the_deletion_of_its_account(site, ada, mo, case_id):
     # C-CAS-9: a deletion has the account before it empties the cases.
-    case_id = make_case(site, ada, ada.publish("Tool"))
     outcome = take_turns(
         site,
         lambda session: lock_account(session, ada.id),
@@ -106,9 +103,9 @@ def test_a_decision_waits_for_the_deletion_of_its_account(site, ada, mo):
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"])
-def test_a_case_without_an_account_is_decided_once(site, ada, mo):
+def test_a_case_without_an_account_is_decided_once(site, ada, mo, case_id):
     # C-CAS-4: without an account to lock first, the case itself is what they wait for.
-    case_id, other = make_case(site, ada, ada.publish("Tool")), make_moderator(site, "Otto")
+    other = make_moderator(site, "Otto")
     delete_person(site, ada.id)
     outcome = take_turns(
         site,

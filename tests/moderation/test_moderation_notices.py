@@ -8,13 +8,11 @@ import pytest
 from sqlalchemy import update
 
 from modhub.db import now
-from modhub_auth import publisher_keys
-from modhub_auth.models import Account
 from modhub_moderation.cases.models import Case
 from modhub_moderation.notices import views
 from modhub_testing.mods import hide_mod
 from modhub_testing.workers import run_worker
-from tests.people import Person, delete_person, register, write
+from tests.people import Person, block, delete_person, make_key, register, write
 
 from .reporters import STRANGER, cases_of, notices_of, report, start_moderated
 
@@ -111,14 +109,12 @@ def test_a_report_that_breaks_a_rule_is_refused_with_a_sentence(site, ada):
 def test_a_token_that_was_sent_and_is_bad_is_refused(site, ada, bob):
     # C-NTC-4, C-ERR-6
     mod = ada.publish()
-    with site.databases.write_session.begin() as session:
-        key = publisher_keys.create_key(session, ada.id, "CI", None, 0).key
-    of_key = site.post_json("/api/auth/exchange", {"key": key}).json["accessToken"]
+    of_key = site.post_json("/api/auth/exchange", {"key": make_key(site, ada.id)}).json["accessToken"]
     for token in ("wrong", of_key):
         nobody = Person(site, 0, "", token)
         for where in (mod, 999):
             report(site, where, by=nobody, status=401)
-    write(site, update(Account).where(Account.id == bob.id).values(blocked_at=now()))
+    block(site, bob.id)
     assert report(site, mod, by=bob, status=403).json["error"] == "account_blocked"
     assert notices_of(site) == []
 
@@ -182,11 +178,10 @@ def test_an_old_notice_is_erased_after_its_case_has_ended(site, ada, bob):
     # C-NTC-8, C-CAS-9
     mods = [ada.publish(title) for title in ("Old", "Fresh", "Open")]
     receipts = [report(site, mod, by=by, ground="stolen").json["receipt"] for mod in mods for by in (None, bob)]
-    with site.databases.write_session.begin() as session:
-        for mod, days in ((mods[0], 181), (mods[1], 179)):
-            ended = now() - timedelta(days=days)
-            is_about = Case.subject_id == mod["id"]
-            session.execute(update(Case).where(is_about).values(decided_at=ended, ended_at=ended, open_key=None))
+    for mod, days in ((mods[0], 181), (mods[1], 179)):
+        ended = now() - timedelta(days=days)
+        is_about = Case.subject_id == mod["id"]
+        write(site, update(Case).where(is_about).values(decided_at=ended, ended_at=ended, open_key=None))
     for mod in mods:
         site.delete(f"/api/modhub/{mod['id']}", headers=ada.bearer, status=204)
     assert run_worker(site.registry, "old notices")

@@ -4,7 +4,7 @@ import json
 from functools import partial
 
 import pytest
-from sqlalchemy import delete
+from sqlalchemy import delete, insert
 
 from modhub.base.settings import StartRefused
 from modhub.db import now
@@ -50,7 +50,7 @@ def test_to_everybody_else_there_is_nothing(site, ada, mo):
     assert f'href="{DESK}"' in mo.pages.get("/Modhub")
     assert f'href="{DESK}"' not in ada.pages.get("/Modhub")
     for visitor in (new_visitor(site), ada.pages):
-        for below in ("", "/cases", "/cases/1", "/queue", "/bulk", "/appeals/1"):
+        for below in ("", "/cases", "/cases/1", "/queue", "/bulk", "/scans", "/appeals/1"):
             there, absent = (visitor.get(DESK + path, status=404).text for path in (below, f"{below}x"))
             assert there.replace(DESK + below, "") == absent.replace(f"{DESK}{below}x", "")
 
@@ -64,8 +64,7 @@ def test_a_factor_that_was_removed_closes_the_desk(site, mo):
 def test_without_the_setting_a_password_is_enough(start, monkeypatch):
     site = begin(start, monkeypatch, modhub_moderation__second_factor="false")
     ada = register(site, "Ada")
-    with site.databases.write_session.begin() as session:
-        session.add(Moderator(account_id=ada.id, since=now()))
+    write(site, insert(Moderator).values(account_id=ada.id, since=now()))
     ada.pages.get(f"{DESK}/cases", status=200)
 
 

@@ -12,6 +12,7 @@ from modhub.db import now
 from modhub_moderation.cases import queue_pages
 from modhub_moderation.cases.models import Case, Decision
 from modhub_testing.pages import form_at, messages_on
+from tests.people import write
 
 from .cases_kit import NOTICE, appeal, make_case, rule
 
@@ -55,10 +56,9 @@ def problems_on(page):
 def test_open_cases_come_by_weight_then_by_age(site, ada, mo):
     assert messages_on(mo.pages.get(QUEUE)) == ["queue_empty"]
     _, cases = make_wave(site, ada, 4)
-    with site.databases.write_session.begin() as session:
-        for case_id, (weight, hours) in zip(cases, ((1, 1), (1, 9), (5, 0), (1, 3)), strict=True):
-            moved = {"weight": weight, "opened_at": now() - timedelta(hours=hours)}
-            session.execute(update(Case).where(Case.id == case_id).values(moved))
+    for case_id, (weight, hours) in zip(cases, ((1, 1), (1, 9), (5, 0), (1, 3)), strict=True):
+        moved = {"weight": weight, "opened_at": now() - timedelta(hours=hours)}
+        write(site, update(Case).where(Case.id == case_id).values(moved))
     assert cases_on(mo.pages.get(QUEUE)) == [cases[2], cases[1], cases[3], cases[0]]
     rule(site, cases[1], "hide", mo)
     page = mo.pages.get(QUEUE)

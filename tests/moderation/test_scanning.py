@@ -11,7 +11,6 @@ from webtest import Upload
 
 from modhub.base.service_registry import find_service
 from modhub.blobs.models import StoredBlob
-from modhub.plugins.events import AccountDeleted
 from modhub_moderation.scanning.clamd import EICAR
 from modhub_moderation.scanning.inspection import MOST_AT_ONCE, Scanning
 from modhub_moderation.scanning.services import ScanHit, WaitingFile
@@ -19,7 +18,7 @@ from modhub_testing.clamd import RULE, FakeClamd
 from modhub_testing.mods import hide_mod, restore_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor, workshop_form
 from modhub_testing.workers import run_worker
-from tests.people import cheap_hashes, register
+from tests.people import cheap_hashes, delete_person, register
 
 from .conftest import make_moderator
 
@@ -248,8 +247,7 @@ def test_a_deleted_mod_and_account_leave_a_hit_without_them(later, clamd):
     assert hits(later) == [(ada.id, mod, RULE, 1)]
     ada.call("delete", f"/api/modhub/{mod}", status=204)
     assert hits(later) == [(ada.id, None, RULE, 1)]
-    with later.databases.write_session.begin() as session:
-        later.registry.notify(AccountDeleted(account_id=ada.id, session=session, registry=later.registry))
+    delete_person(later, ada.id)
     assert hits(later) == [(None, None, RULE, 1)]
 
 
