@@ -109,17 +109,22 @@ class Person:
         self.press("/Modhub/following", "/Modhub/following", frequency=frequency)
 
 
-def emails_to(site, address, subject=""):
-    """The emails to an address with this in their subject, after sending all that waits; oldest first."""
+def emails_of(site, about=""):
+    """All emails, or those that have this address somewhere, after sending all that waits; oldest first."""
     queue_requested_resets(site.registry)
     while site.find_service(AuthServices).mail_sender.send_due():
         pass
     folder = Path(site.registry.settings["modhub.mail_dir"])
     files = sorted(folder.glob("*.eml"), key=lambda path: path.stat().st_mtime_ns)
-    # Parsing takes much longer than reading, and most are to others.
-    theirs = [data for data in (path.read_bytes() for path in files) if address.encode() in data]
-    messages = [message_from_bytes(data, policy=AS_SENT) for data in theirs]
-    return [message for message in messages if message["To"] == address and subject in message["Subject"]]
+    # Parsing takes much longer than reading.
+    read = [data for data in (path.read_bytes() for path in files) if about.encode() in data]
+    return [message_from_bytes(data, policy=AS_SENT) for data in read]
+
+
+def emails_to(site, address, subject=""):
+    """The emails to an address with this in their subject."""
+    emails = emails_of(site, address)
+    return [message for message in emails if message["To"] == address and subject in message["Subject"]]
 
 
 def text_of(message):
@@ -134,8 +139,7 @@ def register(site, name, *, confirmed=True):
     sent = {"email": address, "password": PASSWORD, "displayName": name}
     session = site.post_json("/api/auth/register", sent, status=201).json
     if confirmed:
-        with site.databases.write_session.begin() as writing:
-            writing.execute(update(Login).where(Login.account_id == session["accountId"]).values(verified=True))
+        write(site, update(Login).where(Login.account_id == session["accountId"]).values(verified=True))
     return Person(site, session["accountId"], address, session["accessToken"])
 
 

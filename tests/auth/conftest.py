@@ -5,7 +5,6 @@ import re
 import socketserver
 import threading
 from functools import partial
-from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 import pytest
@@ -14,12 +13,11 @@ from sqlalchemy import update
 from modhub.base.errors import ApiError
 from modhub.base.settings import boolean, positive
 from modhub.ui.i18n import Catalogs
-from modhub_auth import send_emails
 from modhub_auth.container import AuthServices
 from modhub_auth.models import Login
 from modhub_auth.signin import openid, recovery
 from modhub_testing.service import free_port
-from tests.people import cheap_hashes, text_of, write
+from tests.people import cheap_hashes, emails_of, text_of, write
 
 from .openid_provider import Provider
 
@@ -157,16 +155,9 @@ class Mail:
     def __init__(self, app):
         self.app = app
 
-    @property
-    def folder(self):
-        """Where the application puts them."""
-        return Path(self.app.registry.settings["modhub.mail_dir"])
-
     def read(self):
         """Send what is due; all emails so far, oldest first."""
-        send_emails(self.app.registry)
-        files = sorted(self.folder.glob("*.eml"), key=lambda path: path.stat().st_mtime_ns)
-        return [email.message_from_bytes(path.read_bytes(), policy=email.policy.default) for path in files]
+        return emails_of(self.app)
 
     def link(self, at=-1):
         """The path and query of the link in an email, the newest unless told."""

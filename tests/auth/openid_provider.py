@@ -28,9 +28,7 @@ class Provider:
     def __init__(self, port=0):
         self.key = secrets.token_bytes(32)
         self.confirmed = []
-        self.moved = ""
         self.trickles = False
-        self.asked = ""
         self.subject = SUBJECT
         self.closing = threading.Event()
         outer = self
@@ -47,13 +45,6 @@ class Provider:
                     self.send_header("Content-Length", "0")
                     self.end_headers()
                     return
-                if outer.moved:
-                    self.send_response(307)
-                    self.send_header("Location", outer.moved)
-                    self.send_header("Content-Length", "0")
-                    self.end_headers()
-                    return
-                outer.asked = self.path
                 if outer.trickles:
                     self.trickle()
                     return
@@ -85,8 +76,7 @@ class Provider:
 
         self.server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self.server.daemon_threads = True
-        self.host = f"http://127.0.0.1:{self.server.server_address[1]}"
-        self.endpoint = f"{self.host}/openid/login"
+        self.endpoint = f"http://127.0.0.1:{self.server.server_address[1]}/openid/login"
         self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05})
         self.thread.start()
 

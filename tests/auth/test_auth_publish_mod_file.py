@@ -14,9 +14,7 @@ from modhub.catalogue.models import Mod
 from modhub.db import now
 from modhub_client.publish import client, command, mods
 from modhub_testing.running_server import running
-from tests.people import make_key, write
-
-from .conftest import sign_up
+from tests.people import Person, make_key, register, write
 
 pytestmark = pytest.mark.process
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -50,9 +48,7 @@ file = "shots/one.png"
 class Release:
     """An author with a key for all mods, a folder with a release, and a running service."""
 
-    app: Any
-    headers: dict[str, str]
-    account_id: int
+    ada: Person
     folder: Path
     url: str
     capsys: Any
@@ -86,15 +82,12 @@ class Release:
         return told
 
     def own_mods(self):
-        return self.app.get("/api/modhub/mine", headers=self.headers).json["mods"]
+        return self.ada.call("get", "/api/modhub/mine").json["mods"]
 
     def state(self):
         """All that the service has of the first mod."""
         mod = self.own_mods()[0]
-        kept = [
-            self.app.get(f"/api/modhub/{mod['id']}/{name}", headers=self.headers).json for name in ("files", "notes")
-        ]
-        return [mod, *kept]
+        return [mod, *(self.ada.call("get", f"/api/modhub/{mod['id']}/{name}").json for name in ("files", "notes"))]
 
     def images(self):
         return [(file["name"], file["caption"]) for file in self.state()[1]["files"] if file["kind"] == "image"]
@@ -104,8 +97,7 @@ class Release:
 
 
 @pytest.fixture
-def release(app, person, tmp_path, monkeypatch, capsys):
-    made = sign_up(app, person)
+def release(app, tmp_path, monkeypatch, capsys):
     (tmp_path / "shots").mkdir()
     (tmp_path / "hud.lua").write_bytes(b"the code")
     (tmp_path / "hud.css").write_text("p {}")
@@ -114,10 +106,9 @@ def release(app, person, tmp_path, monkeypatch, capsys):
         (tmp_path / f"shots/{name}.png").write_bytes(PNG + name.encode())
     with running(app.app) as service:
         url = "http://{}:{}".format(*service.addresses[0])
-        headers = {"Authorization": f"Bearer {made['accessToken']}"}
-        release = Release(app, headers, made["accountId"], tmp_path, url, capsys)
-        monkeypatch.setenv("MODHUB_API_KEY", make_key(release.app, release.account_id))
-        yield release
+        ada = register(app, "Ada")
+        monkeypatch.setenv("MODHUB_API_KEY", make_key(app, ada.id))
+        yield Release(ada, tmp_path, url, capsys)
 
 
 def test_a_file_is_what_the_mod_becomes(release, monkeypatch):
@@ -135,7 +126,7 @@ def test_a_file_is_what_the_mod_becomes(release, monkeypatch):
     assert release.images() == [("two.png", "At night"), ("one.png", "")]
     assert [note["text"] for note in notes["notes"]] == ["<p>First <strong>version</strong>.</p>"]
     # Twice, by any key that is for it, of a draft and of a published mod: nothing changes.
-    monkeypatch.setenv("MODHUB_API_KEY", make_key(release.app, release.account_id, mod["id"]))
+    monkeypatch.setenv("MODHUB_API_KEY", make_key(release.ada.site, release.ada.id, mod["id"]))
     for words in ((), ("--publish",), ("--publish", "--prune")):
         before = release.state()
         told = release.run_json(*words)
@@ -155,7 +146,7 @@ def test_without_a_guid_only_create_goes_on(release):
     assert f'Write this line to the top of the file: guid = "{guid}"\n' in shown
     # The same file, once more: the same mod. An edited one, a day later: told, not created.
     assert release.run_json("--create")["changed"] == []
-    write(release.app, update(Mod).values(created_at=now() - mods.REPEATABLE_FOR - timedelta(minutes=1)))
+    write(release.ada.site, update(Mod).values(created_at=now() - mods.REPEATABLE_FOR - timedelta(minutes=1)))
     release.run("--create", code=client.USAGE_ERROR)
     assert guid in release.complaints
     assert [mod["guid"] for mod in release.own_mods()] == [guid]
@@ -182,7 +173,7 @@ def test_an_image_is_replaced_in_its_place_with_its_caption(release):
     old = release.image_ids()
     mod = release.own_mods()[0]
     captions = {"captions": [{"assetId": old[1], "caption": "From the workshop"}]}
-    release.app.put_json(f"/api/modhub/{mod['id']}/captions", captions, headers=release.headers)
+    release.ada.call("put_json", f"/api/modhub/{mod['id']}/captions", params=captions)
     for name in ("one", "two"):
         (release.folder / f"shots/{name}.png").write_bytes(PNG + b"new " + name.encode())
     assert release.run_json()["changed"] == ["image two.png", "image one.png"]
@@ -284,7 +275,7 @@ def test_a_mod_is_named_by_guid_number_or_address(release):
 
 def test_a_long_run_begins_a_new_session(release, monkeypatch):
     # C-TOK-1
-    key = make_key(release.app, release.account_id)
+    key = make_key(release.ada.site, release.ada.id)
     service = client.Publisher(release.url, key)
     sessions = []
     begin = client.Publisher._begin_session

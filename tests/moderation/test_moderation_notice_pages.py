@@ -54,8 +54,7 @@ def test_a_stranger_reports_by_form(site, ada):
     assert receipt.headers["Referrer-Policy"] == "no-referrer"
     assert receipt.headers["Cache-Control"] == "no-store"
     (notice,) = notices_of(site)
-    assert (notice.ground, notice.text, notice.asset_id) == ("stolen", "Mine.", int(image))
-    assert (notice.name, notice.email, notice.account_id) == (*STRANGER.values(), None)
+    assert (notice.asset_id, notice.name, notice.email) == (int(image), *STRANGER.values())
     told = " ".join(receipt.html.select_one("main dl").get_text(" ").split())
     assert told == (
         f"You reported The mod “Tim & Co” (number {mod['id']}) "
