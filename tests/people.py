@@ -97,9 +97,9 @@ class Person:
             form[name] = value
         return form.submit("follow" if "follow" in form.fields else None, status=status)
 
-    def emails(self):
-        """The emails that the person got, after sending all that waits; oldest first."""
-        return emails_to(self.site, self.address)
+    def emails(self, subject=""):
+        """The emails that the person got with this in their subject, after sending all that waits; oldest first."""
+        return emails_to(self.site, self.address, subject)
 
     def digests(self):
         """Those of them that are digests."""

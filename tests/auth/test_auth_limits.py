@@ -108,38 +108,40 @@ def test_of_a_burst_over_two_processes_ten_are_checked(auth, app, person, monkey
     assert Counter(answer.status_int for answer in answers) == {401: 10, 429: 30}
 
 
-def test_places_that_are_not_settled_make_others_wait(app, monkeypatch):
+@pytest.fixture
+def attempt(app):
+    """``with attempt() as place:`` one at a time, and one failure is enough."""
+    return partial(app.find_service(AuthServices).rate_limiter.attempt, [rate_counter("sign-in", "ada", 1)])
+
+
+def refusal(attempt):
+    with pytest.raises(ApiError) as caught, attempt():
+        pass
+    return caught.value.status, caught.value.code
+
+
+def test_places_that_are_not_settled_make_others_wait(attempt, monkeypatch):
     # C-LIM-4
     assert rate_limits.SLOT_WAIT_SECONDS == 5
     monkeypatch.setattr(rate_limits, "SLOT_WAIT_SECONDS", 0.2)
-    own, full = app.find_service(AuthServices).rate_limiter, [rate_counter("sign-in", "ada", 1)]
-    with own.attempt(full), pytest.raises(ApiError) as caught, own.attempt(full):
-        pass
-    assert (caught.value.status, caught.value.code) == (503, "busy")
-    with own.attempt(full) as place:
+    with attempt():
+        assert refusal(attempt) == (503, "busy")
+    with attempt() as place:
         place.failed = True
-    with pytest.raises(ApiError) as caught, own.attempt(full):
-        pass
-    assert caught.value.status == 429
+    assert refusal(attempt) == (429, "too_many_attempts")
 
 
-def test_a_place_is_given_back_when_the_check_breaks(app):
+def test_a_place_is_given_back_when_the_check_breaks(app, attempt):
     # C-LIM-4
-    own, full = app.find_service(AuthServices).rate_limiter, [rate_counter("sign-in", "ada", 1)]
-    with pytest.raises(ValueError, match="broken"), own.attempt(full):
+    with pytest.raises(ValueError, match="broken"), attempt():
         raise ValueError("broken")
     assert attempts(app) == []
 
 
-def test_a_place_left_by_a_process_that_died_counts_as_a_failure(app):
-    own, full = app.find_service(AuthServices).rate_limiter, [rate_counter("sign-in", "ada", 1)]
-    held = own.attempt(full)
-    held.__enter__()
-    age(app, timedelta(seconds=61))
-    with pytest.raises(ApiError) as caught, own.attempt(full):
-        pass
-    assert caught.value.status == 429
-    held.__exit__(None, None, None)
+def test_a_place_left_by_a_process_that_died_counts_as_a_failure(app, attempt):
+    with attempt():
+        age(app, timedelta(seconds=61))
+        assert refusal(attempt) == (429, "too_many_attempts")
 
 
 def test_register_counts_every_call(auth, person):

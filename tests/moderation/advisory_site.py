@@ -26,13 +26,3 @@ def withdraw(site, *digests):
 def listed(site, digest=DIGEST):
     """What programs are answered about a file."""
     return [told for told in site.get(f"{API}/{digest[:5]}").json["advisories"] if told["sha256"] == digest]
-
-
-def signed_in(site, name="Ada"):
-    """The service as this account calls it; the factories of `modhub_testing.mods` take it for any owner."""
-    sent = {"email": f"{name.lower()}@example.org", "password": "correct horse battery", "displayName": name}
-    token = site.post_json("/api/auth/register", sent, status=201).json["accessToken"]
-    owner = site.as_account(0)
-    owner.extra_environ["HTTP_AUTHORIZATION"] = f"Bearer {token}"
-    owner.as_account = lambda *_, **__: owner
-    return owner

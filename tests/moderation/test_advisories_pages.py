@@ -14,11 +14,11 @@ from modhub.db import now
 from modhub.plugins.moderation import IModeration
 from modhub.plugins.services import IMods
 from modhub_moderation.advisories.services import find_occurrences, list_advisable
-from modhub_testing.mods import hide_mod, mod_address, new_mod, publish_test_mod, upload_asset
+from modhub_testing.mods import hide_mod
 from modhub_testing.pages import messages_on
-from tests.people import read
+from tests.people import read, register
 
-from .advisory_site import DIGEST, FEATURES, TEXTS, advise, listed, signed_in, withdraw
+from .advisory_site import DIGEST, FEATURES, TEXTS, advise, listed, withdraw
 
 WORDS = ("--kind", "malware", "--reason", TEXTS["reason"], "--advice", TEXTS["advice"])
 
@@ -28,23 +28,22 @@ def site(start):
     return start(FEATURES)
 
 
-@pytest.fixture
-def owner(site):
-    return signed_in(site)
+def upload(person, mod, query, content):
+    person.call("post", f"/api/modhub/{mod['id']}/{query}", params=content, status=201)
 
 
-def with_code(owner, *contents, publish=True):
+def with_code(person, *contents, publish=True):
     """A mod that had these files as versions 1, 2 …"""
-    mod = new_mod(owner, title="Rally HUD")
+    mod = person.draft("Rally HUD")
     for version, content in enumerate(contents, 1):
-        upload_asset(owner, mod, "code", content, name="hud.zip", version=str(version))
-    return publish_test_mod(owner, mod) if publish else mod
+        upload(person, mod, f"code?name=hud.zip&version={version}", content)
+    return person.call("post", f"/api/modhub/{mod['id']}/publish").json if publish else mod
 
 
-def test_the_operator_adds_and_withdraws(site, owner, run_admin):
+def test_the_operator_adds_and_withdraws(site, ada, run_admin):
     # C-ADV-1
     run = partial(run_admin, site, "advisory")
-    mod = with_code(owner, b"malware")
+    mod = with_code(ada, b"malware")
     assert run("list") == (0, "No advisories.\n")
     place = f'The file is here: code hud.zip of mod {mod["id"]} "Rally HUD", account'
     code, dry = run("add", DIGEST.upper(), *WORDS, "--dry-run")
@@ -76,9 +75,9 @@ def look_up(site, function, about):
 def test_a_file_is_found_in_all_mods_and_elsewhere(start):
     # C-ADV-1, T-G9
     site = start(f"{FEATURES} modhub_builds", ApiPrivateKeys="the-agents-key")
-    owner = signed_in(site)
-    mod, draft = with_code(owner, b"old", b"library"), with_code(owner, b"library", publish=False)
-    hidden = with_code(owner, b"library")
+    ada = register(site, "Ada")
+    mod, draft = with_code(ada, b"old", b"library"), with_code(ada, b"library", publish=False)
+    hidden = with_code(ada, b"library")
     hide_mod(site, hidden)
     site.post("/api/modhub/app/linux?name=app.bin", b"library", headers={"X-Api-Key": "the-agents-key"}, status=201)
     library = sha256(b"library").hexdigest()
@@ -93,9 +92,9 @@ def test_a_file_is_found_in_all_mods_and_elsewhere(start):
     assert [file.advisory is not None for file in files] == [True, False]
 
 
-def test_a_published_mod_with_an_advised_file_warns(site, owner):
+def test_a_published_mod_with_an_advised_file_warns(site, ada):
     # C-ADV-3
-    mod, former = with_code(owner, b"malware"), with_code(owner, b"malware", b"clean")
+    mod, former = with_code(ada, b"malware"), with_code(ada, b"malware", b"clean")
     page = f"/Modhub/{mod['id']}"
     assert "advised" not in messages_on(site.get(page))
     advise(site, DIGEST, reason="<b>Bad</b>")
@@ -109,11 +108,11 @@ def test_a_published_mod_with_an_advised_file_warns(site, owner):
     assert "advised" not in messages_on(site.get(page))
 
 
-def test_the_warning_costs_the_same_for_many_files(site, owner):
+def test_the_warning_costs_the_same_for_many_files(site, ada):
     # C-ADV-3
-    few, many = (with_code(owner, b"malware") for _ in range(2))
+    few, many = (with_code(ada, b"malware") for _ in range(2))
     for number in range(5):
-        upload_asset(owner, many, "images", b"%d" % number, name=f"{number}.png", content_type="image/png")
+        upload(ada, many, f"images?name={number}.png", b"%d" % number)
     advise(site, DIGEST)
     counted = []
     for mod in (few, many):
@@ -123,23 +122,23 @@ def test_the_warning_costs_the_same_for_many_files(site, owner):
     assert counted[0] == counted[1]
 
 
-def test_nothing_of_a_hidden_mod_is_in_its_404(site, owner):
+def test_nothing_of_a_hidden_mod_is_in_its_404(site, ada):
     # C-ADV-3, C-PRO-2
-    hidden, draft = with_code(owner, b"malware"), with_code(owner, b"malware", publish=False)
+    hidden, draft = with_code(ada, b"malware"), with_code(ada, b"malware", publish=False)
     hide_mod(site, hidden)
     advise(site, DIGEST)
     for mod in (hidden, draft):
         assert "advised" not in messages_on(site.get(f"/Modhub/{mod['id']}", status=404))
 
 
-def test_what_a_moderator_removed_is_in_no_warning(site, owner):
+def test_what_a_moderator_removed_is_in_no_warning(site, ada):
     # C-ADV-3
-    mod, deleted = with_code(owner, b"clean"), with_code(owner, b"malware")
-    upload_asset(owner, mod, "images", b"malware", name="secret.png", content_type="image/png")
+    mod, deleted = with_code(ada, b"clean"), with_code(ada, b"malware")
+    upload(ada, mod, "images?name=secret.png", b"malware")
     advise(site, DIGEST)
     page = f"/Modhub/{mod['id']}"
     assert "secret.png" in site.get(page).html.find(attrs={"data-message": "advised"}).get_text()
-    assets = site.get(mod_address(mod)).json["assets"]
+    assets = site.get(f"/api/modhub/{mod['id']}").json["assets"]
     (image,) = [asset["url"].rpartition("/")[2] for asset in assets if asset["kind"] == "image"]
     with site.databases.write_session.begin() as session:
         moderation = site.find_service(IModeration)

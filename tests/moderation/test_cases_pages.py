@@ -34,7 +34,7 @@ def kinds_at(page, path):
 
 
 def statement_to(person):
-    return [text_of(message) for message in person.emails() if "decision about" in message["Subject"]][-1]
+    return text_of(person.emails("decision about")[-1])
 
 
 @pytest.mark.postgres

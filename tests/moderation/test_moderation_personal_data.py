@@ -21,10 +21,10 @@ from modhub.blobs import BlobStore
 from modhub_auth.personal_data import personal_archive
 from modhub_moderation.personal_data import ARCHIVES_AT_ONCE, ArchiveTurns
 from modhub_testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form, workshop_form
-from tests.people import PASSWORD, PNG, cheap_hashes, register
+from tests.people import PASSWORD, PNG, register
 
 from .cases_kit import make_case, rule
-from .conftest import make_moderator
+from .conftest import begin, make_moderator
 
 pytestmark = pytest.mark.slow
 
@@ -34,9 +34,7 @@ ALL = "modhub_auth modhub_following modhub_profiles modhub_tags modhub_moderatio
 
 @pytest.fixture
 def site(start, monkeypatch):
-    """With hashes that take no time."""
-    with cheap_hashes(monkeypatch):
-        return start(ALL, modhub__mail_dir="{folder}/mail")
+    return begin(start, monkeypatch, ALL)
 
 
 def sign_up(site):

@@ -14,8 +14,10 @@ from modhub_auth.models import Account
 from modhub_moderation import quotas
 from modhub_moderation.quotas import CountedUpload
 from modhub_testing.pages import form_at, make_mod_by_form, send_file_by_form
-from tests.people import PNG, cheap_hashes, delete_person, register, write
+from tests.people import PNG, delete_person, register, write
 from tests.races import at_once
+
+from . import conftest
 
 pytestmark = pytest.mark.slow
 
@@ -30,8 +32,7 @@ def begin(start, monkeypatch):
     """
 
     def start_with(**settings):
-        with cheap_hashes(monkeypatch):
-            site = start("modhub_auth modhub_moderation", modhub__mail_dir="{folder}/mail")
+        site = conftest.begin(start, monkeypatch, "modhub_auth modhub_moderation")
         for name, value in settings.items():
             monkeypatch.setitem(site.registry.settings, f"modhub_moderation.{name}", value)
         return site

@@ -18,8 +18,9 @@ from modhub_testing.clamd import RULE, FakeClamd
 from modhub_testing.mods import hide_mod, restore_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor, workshop_form
 from modhub_testing.workers import run_worker
-from tests.people import cheap_hashes, delete_person, register
+from tests.people import delete_person, register
 
+from . import conftest
 from .conftest import make_moderator
 
 FEATURES = "modhub_auth modhub_profiles modhub_builds modhub_moderation"
@@ -49,14 +50,8 @@ def begin(start, clamd, monkeypatch):
 
     def start_with(**settings):
         named = {f"modhub_moderation__{name}": value for name, value in settings.items()}
-        with cheap_hashes(monkeypatch):
-            return start(
-                FEATURES,
-                modhub_moderation__scanner=clamd.url,
-                modhub__mail_dir="{folder}/mail",
-                ApiPrivateKeys=f"{MACHINE} Modhub:app",
-                **named,
-            )
+        named |= {"modhub_moderation__scanner": clamd.url, "ApiPrivateKeys": f"{MACHINE} Modhub:app"}
+        return conftest.begin(start, monkeypatch, FEATURES, **named)
 
     return start_with
 
