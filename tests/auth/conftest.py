@@ -189,6 +189,11 @@ def register(app, person):
     return send(app.get("/Modhub/account/register"), 303, **person)
 
 
+def sign_in(app, person, status=303, headers=None):
+    """Sign in on the page."""
+    return send(app.get("/Modhub/account/login"), status, headers, **person)
+
+
 def token_of(app):
     """What every form of this visitor carries."""
     return str(app.get("/Modhub/account/logout").html.select_one("input[name=csrf_token]")["value"])

@@ -12,7 +12,7 @@ from modhub_testing.pages import messages_on
 from tests import people
 from tests.people import add_authenticator, block, read, write
 
-from .conftest import me, refresh, seen, send, sign_up
+from .conftest import me, refresh, seen, sign_in, sign_up
 
 pytestmark = pytest.mark.slow
 
@@ -90,7 +90,7 @@ def test_every_owner_call_is_refused_before_ownership(app):
 
 def test_page_sessions_end_and_stay_ended(app, person, ada):
     # C-ACC-20
-    send(app.get(f"{HOME}/login"), 303, **person)
+    sign_in(app, person)
     app.get(HOME, status=200)
     block(app, ada["accountId"])
     assert app.get(HOME, status=303).headers["Location"].startswith(f"{HOME}/login")
@@ -103,11 +103,11 @@ def test_page_sessions_end_and_stay_ended(app, person, ada):
 
 def test_a_session_that_is_there_all_the_same_opens_nothing(app, person, ada):
     """As after a block by SQL alone."""
-    send(app.get(f"{HOME}/login"), 303, **person)
+    sign_in(app, person)
     write(app, update(Account).values(blocked_at=Account.created_at))
     for path in (HOME, "/Modhub/mine", f"/Modhub/mine/{ABSENT}"):
         assert app.get(path, status=303).headers["Location"].startswith(f"{HOME}/login")
-    assert messages_on(send(app.get(f"{HOME}/login"), 403, **person)) == ["account_blocked"]
+    assert messages_on(sign_in(app, person, 403)) == ["account_blocked"]
     refresh(app, ada, 401)
 
 
@@ -117,7 +117,7 @@ def test_an_account_blocked_after_the_check_is_rejected(app, person, ada, monkey
     monkeypatch.setattr(passwords, "verify", lambda *given: block(app, ada["accountId"]) or verify(*given))
     assert login(app, person).json == BLOCKED
     unblock(app, ada["accountId"])
-    assert messages_on(send(app.get(f"{HOME}/login"), 403, **person)) == ["account_blocked"]
+    assert messages_on(sign_in(app, person, 403)) == ["account_blocked"]
     assert read(app, select(ClientSession)) == read(app, select(PageSession)) == []
 
 

@@ -10,7 +10,7 @@ from modhub_auth import tokens
 from modhub_auth.models import Login
 from tests.people import add_authenticator, write
 
-from .conftest import log_in, send, sign_up, token_of
+from .conftest import log_in, send, sign_in, sign_up, token_of
 
 pytestmark = pytest.mark.slow
 
@@ -77,7 +77,7 @@ def test_wrong_passwords_look_the_same_with_and_without_an_authenticator(app, pe
     sign_up(app, other)
     pages = set()
     for credentials in (person, other, nobody):
-        page = send(app.get(LOGIN), 401, **{**credentials, "password": "not the password"})
+        page = sign_in(app, {**credentials, "password": "not the password"}, 401)
         assert "modhub-sign-in" not in str(page.headers.getall("Set-Cookie"))
         assert "not the password" not in page
         pages.add(page.text.replace(credentials["email"], ""))

@@ -19,7 +19,7 @@ from modhub_testing.pages import messages_on, new_visitor
 from tests.people import add_authenticator, read, write
 from tests.races import at_once
 
-from .conftest import confirm, forgot, log_in, refresh, register, reset_password, send, sign_up, token_of
+from .conftest import confirm, forgot, log_in, refresh, register, reset_password, send, sign_in, sign_up, token_of
 
 pytestmark = pytest.mark.slow
 
@@ -85,7 +85,7 @@ def test_confirming_in_ones_own_browser_keeps_one_signed_in_everywhere(app, pers
     browser, other = new_visitor(app), new_visitor(app)
     register(browser, person)
     program = log_in(app, person)
-    send(other.get(f"{HOME}/login"), 303, **person)
+    sign_in(other, person)
     furnish(app)
     page = browser.get(mail.link())
     assert page.html.select_one(".field") is None

@@ -20,24 +20,18 @@ from .conftest import log_in, sign_up
 pytestmark = pytest.mark.slow
 
 
-def code_of(secret, drift=0):
-    return pyotp.TOTP(secret).generate_otp(int(totp.now().timestamp()) // 30 + drift)
-
-
 class Protected:
-    """An account with an authenticator, activated by the code of the step before the current one."""
+    """An account with an authenticator."""
 
     def __init__(self, app, person):
         self.app = app
         self.person = person
         self.account_id = sign_up(app, person)["accountId"]
-        seal = app.find_service(AuthServices).secret_box
-        with app.databases.write_session.begin() as session:
-            self.secret = pyotp.random_base32()
-            self.recovery = totp.add_authenticator(session, seal, self.account_id, self.secret, self.code(-1))
+        self.secret, self.recovery = add_authenticator(app, self.account_id)
+        self.forget_steps()
 
     def code(self, drift=0):
-        return code_of(self.secret, drift)
+        return pyotp.TOTP(self.secret).generate_otp(int(totp.now().timestamp()) // 30 + drift)
 
     def login(self, code=None, **other):
         body = {**self.person, "code": code, **other}

@@ -9,7 +9,7 @@ from modhub.plugins.moderation import IModeration
 from modhub_auth.blocking import block_accounts, find_blocked, unblock_accounts
 from modhub_auth.models import Account
 from modhub_auth.services import lock_account
-from modhub_testing.mods import hide_mod
+from modhub_testing.mods import hide_mod, restore_mod
 from tests.people import register, write
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
@@ -34,15 +34,15 @@ def change(app, account_id, act):
 def test_mods_hidden_together_come_back_without_those_dealt_with_since(app, ada):
     mods, at = [ada.publish()["id"] for _ in range(3)], now()
     hide_mod(app, {"id": mods[0]})
+    moderation = app.find_service(IModeration)
     with app.databases.write_session.begin() as session:
-        hidden = app.find_service(IModeration).hide_of_accounts(session, [ada.id], at)
+        hidden = moderation.hide_of_accounts(session, [ada.id], at)
     assert sorted(hidden) == mods[1:]
+    # Dealt with on its own since.
+    restore_mod(app, {"id": mods[1]})
+    hide_mod(app, {"id": mods[1]}, "Malware")
     with app.databases.write_session.begin() as session:
-        # Dealt with on its own since.
-        app.find_service(IModeration).release(session, [mods[1]])
-        app.find_service(IModeration).hide(session, [mods[1]], "Malware")
-    with app.databases.write_session.begin() as session:
-        assert app.find_service(IModeration).release(session, hidden, {at}) == [mods[2]]
+        assert moderation.release(session, hidden, {at}) == [mods[2]]
     assert [mod["id"] for mod in app.get("/api/modhub").json["mods"]] == [mods[2]]
 
 

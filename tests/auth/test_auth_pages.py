@@ -16,15 +16,11 @@ from modhub_testing.pages import messages_on
 from tests import people
 from tests.people import actions, read, write
 
-from .conftest import bearer, forgot, log_in, me, refresh, register, send, sign_up, token_of
+from .conftest import bearer, forgot, log_in, me, refresh, register, send, sign_in, sign_up, token_of
 
 pytestmark = pytest.mark.slow
 
 HOME = "/Modhub/account"
-
-
-def login(app, person, headers=None):
-    return send(app.get(f"{HOME}/login"), 303, headers, **person)
 
 
 def sessions(app):
@@ -39,7 +35,7 @@ def test_signing_in_and_out(app, person):
     # C-HTTP-5, T-H5
     made = sign_up(app, person)
     app.get(HOME, headers=bearer(made), status=303)
-    login(app, person)
+    sign_in(app, person)
     app.get(HOME, status=200)
     app.get("/api/auth/me", status=401)
     held = app.cookies["modhub"]
@@ -78,7 +74,7 @@ def test_session_and_token_change_at_sign_in(app, person):
     first = app.cookies["modhub"]
     assert first != "0" * 64
     send(page, 400, **person)
-    login(app, person)
+    sign_in(app, person)
     assert app.cookies["modhub"] != first
     assert len(sessions(app)) == 1
 
@@ -102,7 +98,7 @@ def test_sessions_end(app, person, values, alive):
 def test_resetting_a_password(app, person, mail):
     # C-ACC-17, C-MAIL-4
     old = sign_up(app, person)
-    login(app, person)
+    sign_in(app, person)
     assert messages_on(send(app.get(f"{HOME}/forgot"), 200, email=" ADA@example.org")) == ["check_email"]
     page = app.get(mail.link())
     done = send(page, 200, password="another password")
@@ -191,9 +187,9 @@ def test_adding_and_removing_an_authenticator(app, person):
 def test_clients_are_listed_and_signed_out(app, person):
     laptop = sign_up(app, person, client="laptop")
     phone = log_in(app, person, client="phone")
-    login(app, person, {"User-Agent": "Old browser"})
+    sign_in(app, person, headers={"User-Agent": "Old browser"})
     app.reset()
-    login(app, person, {"User-Agent": "New browser"})
+    sign_in(app, person, headers={"User-Agent": "New browser"})
     listed = app.get(HOME).html.select_one("#signed-in").text
     assert all(name in listed for name in ("laptop", "phone", "Old browser", "New browser"))
 
@@ -216,7 +212,7 @@ def test_clients_are_listed_and_signed_out(app, person):
 def test_neither_ids_of_others_nor_what_is_no_id_end_a_session(app, person):
     other = sign_up(app, person, email="eve@example.org")
     sign_up(app, person)
-    login(app, person)
+    sign_in(app, person)
     token = token_of(app)
     for sent in ({"clientId": "1"}, {"clientId": "abc"}, {"clientId": "9" * 23}, {"sessionId": "9" * 23}):
         app.post(f"{HOME}/sign-out", {"csrf_token": token, **sent}, status=303)

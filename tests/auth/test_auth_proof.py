@@ -6,24 +6,21 @@ from typing import Any
 
 import pyotp
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import insert, select, update
 
 from modhub.db import now
-from modhub_auth import services
 from modhub_auth.container import AuthServices
 from modhub_auth.mail import link_tokens
 from modhub_auth.models import Account, Authenticator, Link, Login, OutgoingEmail, PageSession, RecoveryCode
 from modhub_auth.pages import fresh_proof
 from modhub_auth.resources import AccountPermission
-from modhub_auth.signin import sessions, totp
-from tests.people import read, write
+from tests.people import PASSWORD, add_authenticator, read, register, write
 
 from .conftest import reset_password, token_of
 
 pytestmark = pytest.mark.slow
 
 HOME = "/Modhub/account"
-PASSWORD = "correct horse battery"
 OFFERS_A_MOD = ""
 """``/Modhub/mine/{id}/offer``, whose view has no name: test_auth_offers.py."""
 FREE = {"name", "letter", "sign-out", "revoke-key", "device", "offer", OFFERS_A_MOD}
@@ -59,8 +56,6 @@ class Owner:
 
     app: Any
     kind: str
-    login: int
-    extra: int
     codes: list[str]
 
     def state(self):
@@ -76,7 +71,7 @@ class Owner:
             fields |= {"password": "another password"}
             fields |= {} if "password" in self.kind else {"email": "new@example.org"}
         if action == "unlink":
-            fields |= {"loginId": str(self.extra)}
+            fields |= {"loginId": "9"}
         if action == "authenticator" and "authenticator" not in self.kind:
             proposals, held = self.app.find_service(AuthServices).proposals, self.app.cookies["modhub"].strip('"')
             fields |= {"code": pyotp.TOTP(proposals.secret(held, proposals.period())).now()}
@@ -97,23 +92,14 @@ class Owner:
 @pytest.fixture(params=KINDS)
 def owner(auth, request):
     kind, app = str(request.param), auth(modhub_auth__steam="true", modhub_auth__failures="99")
-    own, time, codes = app.find_service(AuthServices), now(), []
-    hashed = own.passwords.hash(PASSWORD)
-    with own.databases.write_session.begin() as session:
-        login = Login(kind="Password", subject="ada@example.org", password_hash=hashed, created_at=now())
-        account = services.register_account(session, login, "Ada")
-        login.verified = True
-        extra = Login(account_id=account.id, kind="Platform", platform="steam", subject="7", created_at=time)
-        session.add(extra)
-        if "platform" in kind:
-            login.kind, login.platform, login.subject, login.password_hash = "Platform", "steam", "8", None
-        if "authenticator" in kind:
-            secret = pyotp.random_base32()
-            codes = totp.add_authenticator(session, own.secret_box, account.id, secret, pyotp.TOTP(secret).now())
-        cookie = sessions.begin_page_session(session, account, login, "")
-        login_ids = login.id, extra.id
-    app.set_cookie("modhub", cookie)
-    return Owner(app, kind, *login_ids, codes)
+    ada = register(app, "Ada")
+    pages = ada.pages  # Signed in now: later it would take more than the password.
+    steam = {"kind": "Platform", "platform": "steam"}
+    write(app, insert(Login).values(**steam, id=9, account_id=ada.id, subject="7", verified=False, created_at=now()))
+    if "platform" in kind:
+        write(app, update(Login).where(Login.id == 1).values(**steam, subject="8", password_hash=None))
+    codes = add_authenticator(app, ada.id)[1] if "authenticator" in kind else []
+    return Owner(pages, kind, codes)
 
 
 def applies(owner, action):
@@ -184,7 +170,7 @@ def test_the_form_asks_for_what_the_account_has(owner):
     for action in ACTIONS:
         if action == "email" and not applies(owner, action):
             continue  # An account without an address has no form; test_auth_address_change.py.
-        address = f"{HOME}/{action}" + (f"?loginId={owner.extra}" if action == "unlink" else "")
+        address = f"{HOME}/{action}" + ("?loginId=9" if action == "unlink" else "")
         page = owner.app.get(address, status=200)
         names = [field["name"] for field in page.html.select("main form .field input")]
         if owner.kind != "platform":
@@ -206,7 +192,7 @@ def test_what_a_reset_overtakes_is_not_done(owner, action, monkeypatch):
     def reset_meanwhile(*arguments):
         judged = judge(*arguments)
         with owner.app.databases.write_session.begin() as session:
-            secret = link_tokens.create_link(session, link_tokens.RESET_LINK, 1, login_id=owner.login)
+            secret = link_tokens.create_link(session, link_tokens.RESET_LINK, 1, login_id=1)
             reset_password(owner.app, session, secret)
         seen.append(owner.state())
         return judged

@@ -11,7 +11,7 @@ from modhub_auth.models import PageSession
 from modhub_auth.signin import session_cookies
 from tests.people import read, write
 
-from .conftest import send
+from .conftest import register
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +35,7 @@ def test_reading_does_not_wait_for_writers(auth, person, holder, monkeypatch, ca
     # T-F4
     monkeypatch.setenv("MODHUB_LOCK_SECONDS", "40")
     app = auth()
-    send(app.get(f"{HOME}/register"), 303, **person)
+    register(app, person)
     before = age(app)
     with getattr(app.databases, holder).begin() as session:
         session.execute(select(PageSession).with_for_update())
@@ -49,7 +49,7 @@ def test_reading_does_not_wait_for_writers(auth, person, holder, monkeypatch, ca
 
 
 def test_an_answer_outlives_what_nobody_foresaw(app, person, monkeypatch, caplog):
-    send(app.get(f"{HOME}/register"), 303, **person)
+    register(app, person)
     age(app)
     monkeypatch.setattr(session_cookies, "touch_page_session", lambda *_: 1 / 0)
     app.get(HOME, status=200)
