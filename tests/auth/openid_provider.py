@@ -18,7 +18,7 @@ SIGNED = ["op_endpoint", "return_to", "response_nonce", "assoc_handle", "claimed
 SUBJECT = "76561198000000001"
 PAGE = """<!doctype html><html lang="en"><head><title>Provider</title></head><body><main><h1>Provider</h1>
 <form method="post"><input type="hidden" name="asked" value="{asked}">
-<button name="subject" value="{subject}">Yes, sign in</button> <button name="subject" value="">No</button></form>
+<button name="subject" value="{subject}">Yes, sign in</button></form>
 </main></body></html>"""
 
 
@@ -29,13 +29,15 @@ class Provider:
         self.key = secrets.token_bytes(32)
         self.confirmed = []
         self.trickles = False
-        self.subject = SUBJECT
         self.closing = threading.Event()
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self):
-                self.page(PAGE.format(asked=escape(self.path), subject=outer.subject))
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html; charset=utf-8")
+                self.end_headers()
+                self.wfile.write(PAGE.format(asked=escape(self.path), subject=SUBJECT).encode())
 
             def do_POST(self):
                 sent = dict(parse_qsl(self.rfile.read(int(self.headers["Content-Length"])).decode(), True))
@@ -65,12 +67,6 @@ class Provider:
                     while not outer.closing.wait(0.1):
                         self.wfile.write(b"x")
 
-            def page(self, text):
-                self.send_response(200)
-                self.send_header("Content-Type", "text/html; charset=utf-8")
-                self.end_headers()
-                self.wfile.write(text.encode())
-
             def log_message(self, *_given):
                 pass
 
@@ -91,10 +87,9 @@ class Provider:
         return base64.b64encode(hmac.digest(self.key, text.encode(), hashlib.sha1)).decode()
 
     def answer(self, request, subject):
-        """Return where the browser goes after the person has signed in, or has declined to."""
+        """Return where the browser goes after the person has signed in."""
         [return_to] = parse_qs(urlsplit(request).query)["openid.return_to"]
-        assertion = self.assertion(request, subject) if subject else {"openid.mode": "cancel"}
-        return f"{return_to}&{urlencode(assertion)}"
+        return f"{return_to}&{urlencode(self.assertion(request, subject))}"
 
     def verify(self, fields):
         try:

@@ -86,7 +86,6 @@ def test_accounts_are_listed_with_what_they_use(app, run):
     assert figures == [(ada.id, 1, 1, 1), (eve.id, 2, 2, 5)]
     for words, ids in (
         (("--by", "bytes"), [eve.id, ada.id]),
-        (("--by", "mods"), [eve.id, ada.id]),
         (("--by", "created"), [eve.id, ada.id]),
         (("--limit", "1", "--page", "2"), [eve.id]),
         (("--blocked",), [ada.id]),
