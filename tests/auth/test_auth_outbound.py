@@ -9,8 +9,7 @@ import pytest
 
 from modhub_auth.signin import openid
 
-from .conftest import come_back
-from .openid_provider import Provider
+from .conftest import judge
 
 pytestmark = pytest.mark.slow
 
@@ -45,18 +44,6 @@ def listening():
         thread.join(WAIT)
     for server in sockets:
         server.close()
-
-
-def asked(auth, port):
-    """Come back from a platform on that port, which is asked about the assertion."""
-    site = auth(modhub_auth__steam="true", modhub_auth__steam_provider=f"http://127.0.0.1:{port}/openid/login")
-    provider = Provider()
-    try:
-        provider.endpoint = f"http://127.0.0.1:{port}/openid/login"
-        fields = provider.assertion(site.get(STEAM, status=303).headers["Location"])
-    finally:
-        provider.close()
-    return come_back(site, fields)
 
 
 def answers(head, body):
