@@ -17,6 +17,7 @@ from modhub.base.settings import StartRefused
 from modhub.db import Base, Databases
 from modhub.plugins.declarations import Declarations, Migrations
 from modhub_testing import TEST_SECRET
+from modhub_testing.mods import published_mod
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
@@ -184,3 +185,14 @@ def test_code_runs_on_its_own_schema_alone(configured, tmp_path):
     for ask in (migrate.refuse_when_behind, migrate.upgrade):
         with pytest.raises(StartRefused, match=r"newer than this code \(modhub_steps\); install the newer version"):
             ask(databases, [old])
+
+
+def test_a_process_that_runs_goes_on_when_the_schema_changes(start, tmp_path):
+    # C-RUN-3, T-F11
+    site = start(fresh=True)
+    old = code_of(tmp_path, "0001")
+    site.declarations.migrations.append(old)
+    for code in (old, code_of(tmp_path, "0001", "0002")):
+        migrate.upgrade(site.databases, [code])
+    published_mod(site)
+    assert site.get("/readyz").json["database"] == "ok"
