@@ -46,7 +46,7 @@ def test_a_deleted_account_takes_its_address_along(app, person, run, monkeypatch
 
 
 def test_events_are_written_down_without_addresses(auth, person, mail, caplog):
-    # C-ERR-9; that nothing secret is: tests/functional/accounts.
+    # C-ERR-9; that nothing secret is: test_auth_hidden_secrets.py.
     caplog.set_level(logging.INFO, logger="modhub.security")
     app = mail.app = auth(modhub_auth__failures="3")
     made = sign_up(app, person)
