@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 import pytest
-from sqlalchemy import event, func, insert, select, update
+from sqlalchemy import event, func, insert, select
 
 from modhub.blobs.models import StoredBlob
 from modhub.catalogue import copies
@@ -13,6 +13,7 @@ from modhub.catalogue.models import Asset, Mod, Note, PublicMod, Vote
 from modhub.db import bulk
 from modhub.plugins.events import AccountDeleted
 from modhub_testing.mods import OWNER, copy_damage, insert_mods, mod_address, new_mod, published_mod, upload_asset
+from tests.people import write
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
@@ -41,6 +42,8 @@ def a_life(site, many):
     own = [{"owner": LEAVING, "ups": 1, "assets": [one_file(f"{many}f{at}")]} for at in range(many)]
     owned = insert_mods(site, own)
     voted = insert_mods(site, [{"ups": 1 + (at % 2), "downs": (at + 1) % 2} for at in range(many)])
+    note = {"version": "1", "size": 1, "sha256": "0" * 64, "created_at": TIME}
+    write(site, insert(Note).values([{**note, "mod_id": mod_id} for mod_id in owned]))
     both = [{"mod_id": mod_id, "account_id": STAYING, "value": 1} for mod_id in owned + voted]
     leaving = zip(voted, [-1, 1] * many, strict=False)
     cast(site, both + [{"mod_id": mod_id, "account_id": LEAVING, "value": value} for mod_id, value in leaving])
@@ -63,6 +66,7 @@ def counts_are_true(site):
 
 
 def test_an_accounts_mods_are_deleted_in_batches(site, monkeypatch):
+    # C-OWN-11
     took = []
     for many in (5, 300):
         owned, voted = a_life(site, many)
@@ -83,32 +87,6 @@ def test_an_accounts_mods_are_deleted_in_batches(site, monkeypatch):
     end_account(site)
     counts_are_true(site)
     assert rows(site, select(Mod.id).where(Mod.owner == LEAVING)) == []
-
-
-def test_a_mod_is_deleted_in_a_constant_number_of_statements(site):
-    # C-OWN-11
-    took = []
-    for many in (5, 300):
-        mod = published_mod(site, requires=[GUID])
-        with site.databases.write_session.begin() as session:
-            session.execute(update(Mod).where(Mod.id == mod["id"]).values(ups=many))
-            session.execute(insert(Note), [
-                {"mod_id": mod["id"], "version": f"v{at}", "size": 1, "sha256": "0" * 64, "created_at": TIME}
-                for at in range(many)
-            ])  # fmt: skip
-            for at in range(many // 10):
-                asset = one_file(f"{many}a{at}")
-                asset.mod_id = mod["id"]
-                session.add(asset)
-        cast(site, [{"mod_id": mod["id"], "account_id": 100 + at, "value": 1} for at in range(many)])
-        with site.counted() as statements:
-            site.as_account(OWNER).delete(mod_address(mod), status=204)
-        took.append(len(statements))
-        for table in (Mod, Asset, Note, Vote, PublicMod):
-            assert rows(site, select(table.__table__)) == [], table
-        assert rows(site, select(StoredBlob.id).where(StoredBlob.trashed_at.is_(None))) == []
-        assert copy_damage(site) == []
-    assert took[0] == took[1]
 
 
 def test_a_vote_writes_the_score_and_no_other_copy(site):
