@@ -1,5 +1,7 @@
 """Concurrent calls over two applications and one database."""
 
+import hashlib
+import os
 from collections import Counter
 from functools import partial
 
@@ -19,6 +21,7 @@ from modhub_testing.mods import (
     hide_mod,
     mod_address,
     new_mod,
+    notes_of_mod,
     publish_test_mod,
     published_mod,
     upload_asset,
@@ -110,6 +113,47 @@ def test_of_eight_calls_with_one_key_one_creates(sites):
     assert len(add_image(owner).json["assets"]) == 1
     all_is_well(sites[0])
     assert len(stored_files(sites[0])) == 1
+
+
+def test_of_eight_uploads_of_one_version_one_is_taken(sites):
+    # C-UP-4, T-E1
+    mod = published_mod(sites[0])
+    for at, version in enumerate("234", 2):
+        contents = [os.urandom(300_000 + number) for number in range(AT_ONCE)]
+        answers = together(sites, [post(mod, f"code?version={version}", content) for content in contents])
+        assert statuses(answers) == {201: 1, 409: 7}
+        assert len(stored_files(sites[0])) == at, "what was refused is not kept"
+        won = contents[[answer.status_int for answer in answers].index(201)]
+        assert sites[1].get(mod_address(mod, "download")).body == won
+        told = {"version": version, "bytes": len(won), "sha256": hashlib.sha256(won).hexdigest()}
+        assert all(answer.json.items() >= told.items() for answer in answers if answer.status_int == 409)
+    assert [note["title"] for note in notes_of_mod(sites[1], mod)] == ["4", "3", "2", "1"]
+    all_is_well(sites[0])
+
+
+def test_at_every_read_version_and_bytes_are_of_one_upload(sites):
+    # T-E1
+    mod, contents = published_mod(sites[0]), {f"v{at}": os.urandom(200_000 + at) for at in range(16)}
+    names = list(contents)
+    contents["1"] = sites[0].get(mod_address(mod, "download")).body
+
+    def read(site):
+        for _ in range(30):
+            before = site.get(mod_address(mod)).json
+            download = site.get(mod_address(mod, "download"))
+            after = site.get(mod_address(mod)).json
+            assert before["assets"][0]["bytes"] == len(contents[before["version"]])
+            assert download.headers["ETag"] == f'"{hashlib.sha256(download.body).hexdigest()}"'
+            assert download.body in contents.values()
+            if before == after:
+                assert download.body == contents[before["version"]]
+
+    def upload(at, site):
+        return [upload_asset(site, mod, "code", contents[name], version=name) for name in names[at::6]]
+
+    together(sites, [read, read, *(partial(upload, at) for at in range(6))])
+    assert len(notes_of_mod(sites[1], mod)) == 17
+    all_is_well(sites[0])
 
 
 def test_images_never_pass_their_sum(sites):
