@@ -1,5 +1,6 @@
 """A locked, missing or broken database: reads continue where possible, writes wait, then 503."""
 
+import json
 import time
 
 import psycopg
@@ -9,8 +10,9 @@ from sqlalchemy import event, make_url, text
 from modhub import db
 from modhub.catalogue.reading.service import CatalogueReader
 from modhub_testing import stored_files
-from modhub_testing.databases import locked_database
+from modhub_testing.databases import closed_database, locked_database
 from modhub_testing.mods import OWNER, mod_address, new_mod, notes_of_mod, publish_test_mod, published_mod, upload_asset
+from tests.people import PASSWORD, cheap_hashes, register
 
 pytestmark = pytest.mark.postgres
 
@@ -89,6 +91,47 @@ def test_a_database_that_cannot_be_had_is_503(start, caplog, dialect):
     site.as_account(OWNER).post_json("/api/modhub", {"title": "x"}, status=503)
     assert site.get("/readyz", status=503).json["database"] == "unreachable"
     assert site.get("/healthz").json == {"status": "ok"}
+    assert "Traceback" not in caplog.text
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"])
+def test_without_the_database_all_that_needs_it_is_503_for_the_moment(start, monkeypatch, caplog):
+    # C-ERR-16, C-RUN-8, C-RUN-28
+    with cheap_hashes(monkeypatch):
+        keys = {"ApiPrivateKeys": "agent Modhub:app Modhub:wiki"}
+        site = start("modhub_auth modhub_builds modhub_wiki", fresh=True, **keys)
+    ada = register(site, "Ada")
+    mod, sign_in = ada.publish(), {"email": ada.address, "password": PASSWORD}
+    path, page = mod_address(mod), mod["url"]
+    static = site.get("/Modhub").html.select_one('link[href^="/static/"]')["href"]
+    reads = ["/Modhub", page, "/Modhub/App", "/Modhub/app/windows", "/Modhub/Wiki", "/Modhub/api/wiki/a"]
+    reads += ["/Modhub/feed", "/sitemap.xml", mod["assets"][0]["url"], "/readyz", "/api/auth/me"]
+    reads += ["/api/modhub", path, f"{path}/changelog", f"{path}/download", f"{path}/vote"]
+    reads += ["/api/modhub/mine", "/api/modhub/games", "/api/modhub/app"]
+    writes = [
+        ("POST", "/api/auth/login", sign_in),
+        ("POST", "/api/auth/register", sign_in | {"email": "new@example.org"}),
+        ("POST", "/api/auth/forgot", sign_in),
+        ("POST", "/api/auth/refresh", {"refreshToken": "x"}),
+        ("POST", "/api/modhub", {"title": "Late"}),
+        ("PUT", path, {"title": "Late"}),
+        ("PUT", f"{path}/vote", {"vote": 1}),
+        ("DELETE", path, None),
+        ("POST", f"{path}/code?version=2&name=x.zip", {}),
+        ("POST", "/api/modhub/app/linux?version=3", {}),
+    ]
+    sent = {**ada.bearer, "X-Api-Key": "agent"}
+    with closed_database(str(site.registry.settings["sqlalchemy.url"])):
+        for method, address, body in [*(("GET", address, None) for address in reads), *writes]:
+            answer = site.request(address, method=method, body=json.dumps(body).encode(), headers=sent, status=503)
+            assert int(answer.headers["Retry-After"]) >= 1, address
+        for address in (static, "/healthz"):
+            site.get(address, status=200)
+    # The first call is taken again.
+    for address in (path, f"{path}/download", page, "/api/auth/me"):
+        site.get(address, headers=ada.bearer, status=200)
+    ada.call("put_json", path, params={"title": "In time"}, status=200)
+    site.post_json("/api/auth/login", sign_in, status=200)
     assert "Traceback" not in caplog.text
 
 
