@@ -1,5 +1,6 @@
 """Quotas: how many mods, bytes and uploads an hour an account may have (C-QUO)."""
 
+from collections import Counter
 from datetime import timedelta
 from functools import partial
 
@@ -145,13 +146,21 @@ def test_new_accounts_make_so_many_mods_a_day_until_they_are_older(begin):
 
 @pytest.mark.postgres
 @pytest.mark.usefixtures("patience")
-def test_uploads_at_once_do_not_get_beyond_a_limit(begin):
-    """Of mods and of the number of uploads: tests/functional/test_moderation_races.py."""
-    # C-QUO-1
-    ada = register(begin(quota_megabytes=1), "Ada")
+def test_calls_at_once_do_not_get_beyond_a_limit(begin, monkeypatch):
+    # C-QUO-1, C-QUO-2, C-QUO-4
+    ada = register(begin(quota_mods=CALLERS + 2, quota_megabytes=1), "Ada")
     mods = [create(ada) for _ in range(CALLERS)]
-    answers = at_once([partial(upload, ada, mod, "code?version=1", size=MB // 2, status="*") for mod in mods])
-    assert sorted(answer.status_int for answer in answers) == [201, 201, *[413] * (CALLERS - 2)]
+
+    def outcomes(calls):
+        return Counter(answer.status_int for answer in at_once(calls))
+
+    one_more = partial(ada.call, "post_json", "/api/modhub", params={"title": "One more"}, status="*")
+    assert outcomes([one_more] * CALLERS) == {201: 2, 403: CALLERS - 2}
+    sent = [partial(upload, ada, mod, "code?version=1", size=MB // 2, status="*") for mod in mods]
+    assert outcomes(sent) == {201: 2, 413: CALLERS - 2}
+    for setting, limit in (("quota_megabytes", 9), ("quota_uploads", 2)):
+        monkeypatch.setitem(ada.site.registry.settings, f"modhub_moderation.{setting}", limit)
+    assert outcomes([partial(upload, ada, mod, status="*") for mod in mods]) == {201: 2, 429: CALLERS - 2}
 
 
 def test_the_workshop_shows_what_is_used_and_forms_say_what_is_refused(begin):
