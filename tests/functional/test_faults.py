@@ -1,6 +1,6 @@
 """A disk that fills under a process: seen before uploads fail, and nothing else does.
 
-A locked database: tests/core/test_core_busy.py; damaged files: tests/core/test_catalogue_storage.py.
+A locked database: tests/core/test_core_busy.py.
 """
 
 import pytest
