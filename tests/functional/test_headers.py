@@ -20,37 +20,18 @@ pytestmark = [pytest.mark.long, pytest.mark.parametrize("dialect", ["sqlite"])]
 
 FEATURES = f"{TEST_ACCOUNTS} modhub_builds modhub_sync modhub_wiki"
 LONG = "9" * 5000
-DATES = [
-    "Mon, 01 Jan 99999 00:00:00 GMT",
-    "Mon, 99 Foo 2020 00:00:00 GMT",
-    "Sun, 06 Nov 9999 23:59:59 -9999",
-    "Sun, 06 Nov 1994 08:49:37 -99999999",
-    "-1",
-    LONG,
-    "\xff\xfe",
-    "",
-]
-RANGES = [
-    "bytes=-",
-    "bytes=",
-    "bytes=5-2",
-    "bytes=0-0,1-1",
-    "bytes=" + ",".join(["0-0"] * 5000),
-    "bytes=\xb2-",
-    "items=0-1",
-    f"bytes={LONG},-{LONG}",
-    "",
-]
+DATES = ["Mon, 01 Jan 99999 00:00:00 GMT", LONG, "\xff\xfe"]
+RANGES = ["bytes=" + ",".join(["0-0"] * 5000), "bytes=\xb2-", f"bytes={LONG},-{LONG}"]
 UNREADABLE = {
     "If-Modified-Since": DATES,
     "If-Unmodified-Since": DATES,
     "Range": RANGES,
-    "If-None-Match": ['"', '"a', "W/", 'W/"', ",,,", '"a" ' * 5000, '"' * 9000, "\xff", ""],
+    "If-None-Match": ['"a', '"' * 9000, "\xff"],
     "If-Range": [*DATES, '"a'],
 }
-"""What cannot be read counts as not sent."""
+"""What cannot be read counts as not sent. More values: tests/core/test_downloads_conditions.py."""
 OTHERS = {
-    "Range": ["bytes=0-0", f"bytes=-{LONG}", f"bytes={LONG}-", f"bytes=0-{LONG}", "bytes=-0"],
+    "Range": ["bytes=0-0", f"bytes=-{LONG}", f"bytes={LONG}-"],
     "If-None-Match": ["*", '"a"', ", ".join(['W/"a"'] * 3000)],
     "If-Match": ["*", '"', ",,,", '"a" ' * 5000, "\xff"],
     "Accept": ["*/*;q=9", f"a/b;q={LONG}", ";;;", "/" * 5000],
