@@ -18,6 +18,8 @@ from tests.people import read
 
 from .conftest import Mail, come_back, forgot, log_in, me, refresh, send, sign_in, sign_up, token_of
 
+pytestmark = pytest.mark.slow
+
 HOME = "/Modhub/account"
 STEAM = f"{HOME}/platform/steam"
 MACHINE_KEY, ADDRESS_KEY, MAIL_PASSWORD = (secrets.token_hex(32) for _ in range(3))

@@ -11,6 +11,8 @@ from modhub_testing.pages import new_visitor
 
 from .conftest import Mail, log_in, me, refresh, sign_up
 
+pytestmark = pytest.mark.slow
+
 HOME = "/Modhub/account"
 NEW = "the newest secret of this deployment, long"
 OLD_FIRST, NEW_FIRST = f"{TEST_SECRET}\n{NEW}", f"{NEW}\n{TEST_SECRET}"

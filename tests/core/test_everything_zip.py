@@ -21,16 +21,13 @@ from modhub.catalogue.reading.service import CatalogueReader
 from modhub.plugins.events import DownloadStarted
 from modhub.web.zip_files import ZipBody, ZipMember, zip_size
 from modhub_testing import count_open_files, stored_files
-from modhub_testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
+from modhub_testing.mods import hide_mod, insert_mods, new_mod, published_mod, upload_asset
 from modhub_testing.pages import messages_on
 from modhub_testing.running_server import RawClient, running
+from tests.owning import delete_mod
 
 ABSENT = "01234567-89ab-cdef-0123-456789abcdef"
 MB = 1024 * 1024
-
-
-def delete_mod(site, mod):
-    site.as_account(OWNER).delete(mod_address(mod), status=204)
 
 
 def address(mod):
