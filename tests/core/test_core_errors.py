@@ -65,7 +65,7 @@ def test_a_path_that_is_not_utf8_is_400_and_a_query_is_mended(site, names):
     assert b'"page":3,"size":20' in answer[2]
 
 
-HOSTILE_IDS = ["0", "-1", "9" * 400, str(2**31), str(2**63), "٣", "1_0", "01", "1\0", "1\n", "..", "@@games"]
+HOSTILE_IDS = ["0", "-1", "9" * 400, str(2**31), str(2**63), "١", "1_0", "01", "1\0", "1\n", "..", "@@games"]
 
 
 HOSTILE_VALUES = ["\0", "\ud800", "x\0y", "\u202e", "\uffff", "e\u0301" * 3000, "'; DROP TABLE core_mod; --", "%s%n"]
