@@ -22,7 +22,8 @@ from axe_playwright_python.sync_playwright import Axe
 from bleach._vendor import html5lib
 from playwright.sync_api import expect, sync_playwright
 
-from modhub_testing.service import Installation, free_port
+from modhub_testing.caller import Caller
+from modhub_testing.service import PASSWORD, Installation, free_port
 
 expect.set_options(timeout=60_000)  # against hanging alone, as all the other ceilings here
 # Without these a browser on a closed network tries, at length, to reach its maker; and it has no GPU to look for.
@@ -42,6 +43,17 @@ class Service:
 
     address: str
     folder: Path
+
+    def caller(self, token=""):
+        """A program that calls it."""
+        return Caller([int(self.address.rpartition(":")[2])], token)
+
+    def sign_in(self, page, email, then="/Modhub/mine"):
+        """By the form, with the password that all accounts of these tests have."""
+        page.goto(f"/Modhub/account/login?next={then}")
+        page.locator("#email").fill(email)
+        page.locator("#password").fill(PASSWORD)
+        page.locator('main button[type="submit"]').click()
 
 
 @contextmanager

@@ -4,18 +4,16 @@ import re
 import runpy
 import time
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pyotp
 import pytest
 from playwright.sync_api import expect
 
 import modhub_auth
-from modhub_testing.caller import Caller
 from modhub_testing.messages import translated_texts
+from modhub_testing.service import PASSWORD
 
 HOME = "/Modhub/account"
-PASSWORD = "correct horse battery"
 PROVIDER = runpy.run_path(str(Path(__file__).parents[1] / "auth" / "openid_provider.py"))["Provider"]
 
 
@@ -144,7 +142,7 @@ def test_every_page_is_accessible_and_valid(browser, service, settings, look, ma
     size = {"width": width, "height": 800}
     context = browser.new_context(base_url=service.address, viewport=size, color_scheme=scheme, locale=language)
     walk, address = Walk(context.new_page(), look, language), f"look{width}@example.org"
-    program = Caller([urlsplit(service.address).port])
+    program = service.caller()
     walk.at("login", f"{HOME}/login")
     walk.send(email=address, password=PASSWORD)
     walk.at("wrong")

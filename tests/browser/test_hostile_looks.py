@@ -1,16 +1,16 @@
 """Pages with the longest and oddest content allowed: no sideways scrolling, valid markup."""
 
 import io
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, urlencode
 
 import pytest
 from PIL import Image
 
-from modhub_testing.caller import Caller
+from modhub_testing.service import PASSWORD
 
 FEATURES = "modhub_auth modhub_builds modhub_wiki modhub_moderation"
 KEY = "a-machine-key-for-these-tests-alone"
-EMAIL, PASSWORD = "author@example.com", "ten characters"
+EMAIL = "author@example.com"
 NAME, TITLE, GAME, VERSION, FILE = "N" * 80, "W" * 120, "G" * 120, "v" * 64, "F" * 251 + ".zip"
 MARKS = "Z" + "\u0351\u0334\u0489" * 39
 """One character, wider than a screen, that nothing can break."""
@@ -59,9 +59,9 @@ def long_mod(author, title, images=0, releases=1, **fields):
     return mod
 
 
-def fill(port):
+def fill(service):
     """Everything in its longest form; the mods get the numbers 1 to 8."""
-    author, other = Caller([port]), Caller([port])
+    author, other = service.caller(), service.caller()
     account = {"email": EMAIL, "password": PASSWORD, "displayName": NAME, "client": TITLE}
     for caller, email in ((author, EMAIL), (other, "other@example.com")):
         caller.token = caller.need(201, "POST", "/api/auth/register", {**account, "email": email})["accessToken"]
@@ -133,7 +133,7 @@ def crowded(serve_with, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("APIPRIVATEKEYS", f"{KEY} Modhub:app Modhub:wiki")
         with serve_with(tmp_path_factory.mktemp("crowded"), FEATURES) as service:
-            fill(urlsplit(service.address).port or 0)
+            fill(service)
             yield service
 
 
@@ -141,10 +141,7 @@ def crowded(serve_with, tmp_path_factory):
 def test_whatever_is_stored_stays_in_its_place(browser, crowded, width, picture, beyond):
     context = browser.new_context(base_url=crowded.address, viewport={"width": width, "height": 800})
     page = context.new_page()
-    page.goto("/Modhub/account/login")
-    page.fill("#email", EMAIL)
-    page.fill("#password", PASSWORD)
-    page.click("main button[type=submit]")
+    crowded.sign_in(page, EMAIL)
     wide = {}
     for name, address in PAGES.items():
         page.goto(address)

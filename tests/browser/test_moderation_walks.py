@@ -15,9 +15,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from modhub_testing.caller import Caller
+from modhub_testing.service import PASSWORD
 
 FEATURES = "modhub_auth modhub_profiles modhub_sync modhub_moderation"
-PASSWORD = "correct horse battery"
 QUEUE = "/Modhub/moderation/queue"
 CHOOSE = "main form[action='/Modhub/moderation/bulk'] button"
 BOTH = pytest.mark.parametrize("language", ["de", "en"])
@@ -77,7 +77,7 @@ def moderated(browser, serve_with, tmp_path_factory):
     with serve_with(tmp_path_factory.mktemp("moderated"), FEATURES, "demo") as service:
         made = Moderated(service.address, service.folder, browser, {}, {})
         for name in ("Ada", "Mo"):
-            caller = made.callers[name] = Caller([int(service.address.rpartition(":")[2])])
+            caller = made.callers[name] = service.caller()
             person = {"email": f"{name.lower()}@example.org", "password": PASSWORD, "displayName": name}
             answer = caller.need(201, "POST", "/api/auth/register", person)
             caller.token = answer["accessToken"]
@@ -86,10 +86,7 @@ def moderated(browser, serve_with, tmp_path_factory):
                 made.write("INSERT INTO moderation_moderator VALUES (?, 0)", answer["accountId"])
             context = made.context("", "en", java_script_enabled=False)
             page = context.new_page()
-            page.goto(f"/Modhub/account/login?next={QUEUE if name == 'Mo' else '/Modhub/mine'}")
-            page.locator('input[name="email"]').fill(person["email"])
-            page.locator('input[name="password"]').fill(PASSWORD)
-            page.locator('main button[type="submit"]').click()
+            service.sign_in(page, person["email"], QUEUE if name == "Mo" else "/Modhub/mine")
             if name == "Mo":
                 expect(page.locator("[data-message=factor_missing]")).to_be_visible()
                 made.write("INSERT INTO auth_authenticator VALUES (?, 'x', 0, 0)", answer["accountId"])

@@ -9,7 +9,6 @@ from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
 from playwright.sync_api import expect
 
-from modhub_testing.caller import Caller
 from modhub_testing.service import PASSWORD
 
 ROOT = Path(__file__).parents[2]
@@ -38,10 +37,8 @@ def service(serve_with, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def author(service):
-    port = int(service.address.rpartition(":")[2])
     credentials = {"email": "ada@example.org", "password": PASSWORD}
-    session = Caller([port]).need(201, "POST", "/api/auth/register", credentials)
-    return Caller([port], session["accessToken"])
+    return service.caller(service.caller().need(201, "POST", "/api/auth/register", credentials)["accessToken"])
 
 
 @pytest.fixture(scope="module")
@@ -117,4 +114,4 @@ def test_two_windows_refresh_once(context, elsewhere, service, author, mods):
     assert [window.evaluate("window.vote") for window in windows] == [1, 1]
     assert refreshes.count("POST") == 1
     stored = windows[0].evaluate("store.get('session')")
-    Caller(author.ports, stored["accessToken"]).need(200, "GET", "/api/auth/me")
+    service.caller(stored["accessToken"]).need(200, "GET", "/api/auth/me")

@@ -9,17 +9,14 @@ import difflib
 import os
 import re
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import expect
 
-from modhub_testing.caller import Caller
-from modhub_testing.service import features_of
+from modhub_testing.service import PASSWORD, features_of
 
 INI = Path(__file__).parents[2] / "development.ini"
 SNAPSHOTS = Path(__file__).parent / "snapshots"
-PASSWORD = "correct horse battery"
 READER = "reader"
 PHONE = {"width": 360, "height": 740}
 LOOKS = [
@@ -79,7 +76,7 @@ def shipped(serve_with, tmp_path_factory):
 
 def register(shipped, name):
     """Register an account; returns the id of its draft."""
-    reader = Caller([urlsplit(shipped.address).port or 0])
+    reader = shipped.caller()
     registration = {"email": f"{name}@example.org", "password": PASSWORD, "displayName": "Robin Reader"}
     reader.token = reader.need(201, "POST", "/api/auth/register", registration)["accessToken"]
     return reader.need(201, "POST", "/api/modhub", {"title": "A draft"})["id"]
@@ -99,10 +96,7 @@ def opened(browser, shipped, **options):
 
 def signed_in(browser, shipped, name=READER, **options):
     page = opened(browser, shipped, **options)
-    page.goto("/Modhub/account/login")
-    page.locator('input[name="email"]').fill(f"{name}@example.org")
-    page.locator('input[name="password"]').fill(PASSWORD)
-    page.locator('main button[type="submit"]').click()
+    shipped.sign_in(page, f"{name}@example.org")
     expect(page.locator("header").get_by_text("Account", exact=True)).to_have_count(1)
     return page
 

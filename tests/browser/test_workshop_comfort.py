@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 AUTHOR = 61
@@ -17,27 +18,40 @@ def sign_in(page, account):
         page.context.request.get("/Modhub/mine/new")
 
 
+@pytest.fixture
+def page(visit):
+    return visit(account=AUTHOR)
+
+
+def press(page, name):
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def choose_code(page):
+    page.get_by_label("Version").fill("1.0")
+    page.locator("#code-file").set_input_files({**PNG, "name": "a.zip"})
+
+
 def draft(page, title):
     page.goto("/Modhub/mine/new")
     page.get_by_label("Title", exact=True).fill(title)
-    page.get_by_role("button", name="Create draft").click()
+    press(page, "Create draft")
     expect(page.get_by_role("heading", level=1)).to_have_text(title)
     assert "#" not in page.url
     return page.url.partition("?")[0]
 
 
-def test_a_session_that_ends_during_an_edit(visit, look):
-    page = visit(account=AUTHOR)
+def test_a_session_that_ends_during_an_edit(page, look):
     address = draft(page, "Ended")
     page.get_by_label("Description", exact=True).fill("<p>An hour of work</p>")
     sign_in(page, None)
-    page.get_by_role("button", name="Save", exact=True).click()
+    press(page, "Save")
     expect(page.get_by_role("alert")).to_contain_text("signed out")
     kept = page.get_by_label("Description", exact=True)
     expect(kept).to_have_value("<p>An hour of work</p>")
     look(page, "again")
     sign_in(page, AUTHOR)
-    page.get_by_role("button", name="Submit again").click()
+    press(page, "Submit again")
     expect(page.locator(".note.good")).to_contain_text("Saved")
     assert page.url.startswith(address)
     expect(page.get_by_label("Description", exact=True)).to_have_value("<p>An hour of work</p>")
@@ -47,24 +61,21 @@ def open_part(page, name):
     page.locator("nav:is(.steps, .tabs)").get_by_role("link", name=name, exact=True).click()
 
 
-def test_an_upload_outlives_a_session(visit):
-    page = visit(account=AUTHOR)
+def test_an_upload_outlives_a_session(page):
     address = draft(page, "Typing")
     expect(page, "a reload would say again what was done").to_have_url(address)
     open_part(page, "Files")
-    page.get_by_label("Version").fill("1.0")
-    code = page.locator("#code-file")
-    code.set_input_files({**PNG, "name": "a.zip"})
+    choose_code(page)
     sign_in(page, None)
-    page.get_by_role("button", name="Upload code").click()
-    error = page.locator("#code-file-error")
+    press(page, "Upload code")
+    code, error = page.locator("#code-file"), page.locator("#code-file-error")
     expect(error).to_contain_text("signed out")
     expect(error.get_by_role("link")).to_have_attribute("target", "_blank")
     expect(code).to_be_focused()
     expect(code).to_have_attribute("aria-describedby", "code-file-hint code-file-error")
     assert page.url == f"{address}?part=files"
     sign_in(page, AUTHOR)
-    page.get_by_role("button", name="Upload code").click()
+    press(page, "Upload code")
     # The description is still to do: the page goes on with it.
     expect(page.locator("#description")).to_be_visible()
     expect(page.locator(".note.good")).to_have_count(1)
@@ -73,9 +84,8 @@ def test_an_upload_outlives_a_session(visit):
     open_part(page, "Publish")
     expect(page.get_by_role("button", name="this can't be undone")).to_be_visible()
     open_part(page, "Files")
-    page.get_by_label("Version").fill("1.0")
-    code.set_input_files({**PNG, "name": "a.zip"})
-    page.get_by_role("button", name="Upload code").click()
+    choose_code(page)
+    press(page, "Upload code")
     expect(page.locator("#version-error")).to_contain_text("already exists; choose another.")
     expect(page.get_by_label("Version")).to_be_focused()
     dialogs = []
@@ -96,9 +106,8 @@ GIVE = """(kind) => {
 }"""
 
 
-def test_images_are_dropped_and_pasted(visit):
+def test_images_are_dropped_and_pasted(page):
     # C-PAGE-25
-    page = visit(account=AUTHOR)
     draft(page, "Dropped")
     open_part(page, "Images")
     page.evaluate(GIVE, "drop")
@@ -116,7 +125,7 @@ def test_from_a_new_mod_to_a_published_one_and_its_next_release(visit, look):
     page.goto("/Modhub/mine")
     interactions = 0
 
-    def press(role, name):
+    def act(role, name):
         nonlocal interactions
         interactions += 1
         page.get_by_role(role, name=name, exact=True).click()
@@ -126,26 +135,26 @@ def test_from_a_new_mod_to_a_published_one_and_its_next_release(visit, look):
         interactions += 1
         page.locator(field).set_input_files([file])
 
-    press("link", "New mod")
+    act("link", "New mod")
     page.get_by_label("Title", exact=True).fill("From nothing")
     page.get_by_label("Description", exact=True).fill("Two\n\nparagraphs")
-    press("button", "Create draft")
+    act("button", "Create draft")
     page.get_by_label("Version").fill("1.0")
     choose("#code-file", {**PNG, "name": "a.zip"})
-    press("button", "Upload code")
+    act("button", "Upload code")
     expect(page.locator("#image-file")).to_be_visible()
     choose("#image-file", PNG)
-    press("button", "Upload images")
+    act("button", "Upload images")
     expect(page.locator(".workshop .gallery > li")).to_have_count(1)
-    press("link", "Publish")
-    press("button", "Publish – this can't be undone")
+    act("link", "Publish")
+    act("button", "Publish – this can't be undone")
     expect(page.locator(".note.good")).to_contain_text("Published")
     assert interactions + 3 < 12
     # A release is three interactions: choose the file, type what changed, press the button.
     page.goto(page.url.partition("?")[0])
     page.locator("#code-file").set_input_files({**PNG, "name": "b.zip"})
     page.get_by_label("What changed").fill("- ghosts\n- laps\n\nThank **you**")
-    page.get_by_role("button", name="Publish this version").click()
+    press(page, "Publish this version")
     expect(page.locator(".note.good")).to_contain_text("The new version is published.")
     expect(page.locator("#version"), "the next one is proposed").to_have_value("1.2")
     expect(page.locator("#changes")).to_have_value("")
@@ -153,33 +162,30 @@ def test_from_a_new_mod_to_a_published_one_and_its_next_release(visit, look):
     # What the next upload did not do has no success above it.
     page.locator("form.upload").evaluate("(form) => { form.dataset.most = 1; }")
     page.locator("#code-file").set_input_files({**PNG, "name": "c.zip"})
-    page.get_by_role("button", name="Publish this version").click()
+    press(page, "Publish this version")
     expect(page.locator("#code-file-error")).to_contain_text("too large")
     expect(page.locator(".note.good")).to_have_count(0)
 
 
-def test_a_preview_keeps_the_chosen_file(visit, look):
+def test_a_preview_keeps_the_chosen_file(page, look):
     # C-PAGE-70
-    page = visit(account=AUTHOR)
     page.goto(draft(page, "Previewed") + "?part=files")
-    page.get_by_label("Version").fill("1.0")
-    page.locator("#code-file").set_input_files({**PNG, "name": "a.zip"})
+    choose_code(page)
     words = page.get_by_label("What changed")
     for text, shown in (("**bold**", "bold"), ("*other*\n\n## Heading", "other")):
         words.fill(text)
-        page.get_by_role("button", name="Preview What changed").click()
+        press(page, "Preview What changed")
         expect(page.locator("#changes-shown .prose :is(strong, em)")).to_have_text(shown)
     expect(page.locator("#changes-shown")).to_be_focused()
     assert page.locator("#code-file").evaluate("(input) => input.files[0].name") == "a.zip"
     look(page, "preview")
-    page.get_by_role("button", name="Upload code").click()
+    press(page, "Upload code")
     expect(page.locator("#description")).to_be_visible()
     open_part(page, "Changelog")
     expect(page.locator(".notes > li em")).to_have_text("other")
 
 
-def test_a_cancelled_upload_says_so(visit):
-    page = visit(account=AUTHOR)
+def test_a_cancelled_upload_says_so(page):
     draft(page, "Cancelled")
     open_part(page, "Images")
     held = []
@@ -188,20 +194,18 @@ def test_a_cancelled_upload_says_so(visit):
     button = page.get_by_role("button", name="Upload images")
     button.click()
     expect(button).to_be_disabled()
-    page.get_by_role("button", name="Cancel").click()
+    press(page, "Cancel")
     expect(page.locator("form.upload .done")).to_have_text("Upload cancelled; nothing was saved.")
     expect(page.locator("#image-file")).to_be_focused()
     expect(button).to_be_enabled()
 
 
-def test_what_is_typed_during_an_upload_stays(visit):
-    page = visit(account=AUTHOR)
+def test_what_is_typed_during_an_upload_stays(page):
     page.goto(draft(page, "Meanwhile") + "?part=files")
     held = []
     page.route("**/code", lambda route: held.append(route))  # noqa: PLW0108 - a builtin is refused
-    page.get_by_label("Version").fill("1.0")
-    page.locator("#code-file").set_input_files({**PNG, "name": "a.zip"})
-    page.get_by_role("button", name="Upload code").click()
+    choose_code(page)
+    press(page, "Upload code")
     expect(page.get_by_role("button", name="Cancel")).to_be_visible()
     page.get_by_label("What changed").fill("Typed meanwhile")
     held[0].continue_()
@@ -245,7 +249,7 @@ def test_saving_one_thing_loses_nothing_that_was_typed(browser, serve_with, tmp_
             page = context.new_page()
             address = draft(page, f"Whole {has_scripts}")
 
-            def press(name, page=page):
+            def save(name, page=page):
                 page.get_by_role("button", name=name, exact=True).first.click()
                 expect(page.locator(".note:is(.good, .warn)").first).to_be_visible()
 
@@ -253,34 +257,34 @@ def test_saving_one_thing_loses_nothing_that_was_typed(browser, serve_with, tmp_
             typed = type_everywhere(page)
             assert {"title", "description", "games", *TYPED_AS, "source", "report", "community", "license"} == {*typed}
             page.get_by_label("Map").check()
-            page.get_by_role("button", name="Preview Description").click()
+            press(page, "Preview Description")
             expect_typed(page, typed)
-            press("Save")
+            save("Save")
             expect_typed(page, typed)
             expect(page.get_by_label("Map")).to_be_checked()
 
             page.goto(f"{address}?part=files")
             typed = type_everywhere(page)
-            page.get_by_role("button", name="Preview What changed").click()
+            press(page, "Preview What changed")
             expect(page.locator("#changes-shown")).to_be_visible()
             expect_typed(page, typed)
             page.locator("#code-file").set_input_files({**PNG, "name": "a.zip"})
-            press("Upload code")
+            save("Upload code")
 
             page.goto(f"{address}?part=images")
             page.locator("#image-file").set_input_files([picture, {**picture, "name": "two.png"}])
-            press("Upload images")
+            save("Upload images")
             typed = type_everywhere(page)
-            press("Move later one.png")
+            save("Move later one.png")
             expect_typed(page, typed)
             typed = type_everywhere(page, "2")
             page.locator("#image-file").set_input_files({**picture, "name": "three.png"})
-            press("Upload images")
+            save("Upload images")
             expect(page.locator(".gallery img")).to_have_count(3)
             expect_typed(page, typed)
             typed = type_everywhere(page, "3")
             if has_scripts:
-                press("Save captions")
+                save("Save captions")
             else:
                 page.locator(".gallery input[id]").first.press("Enter")
             expect_typed(page, typed)
@@ -293,7 +297,7 @@ def test_saving_one_thing_loses_nothing_that_was_typed(browser, serve_with, tmp_
             page.goto(f"{address}?part=changelog")
             page.get_by_role("link", name="Edit").click()
             typed = type_everywhere(page)
-            press("Save entry")
+            save("Save entry")
             page.get_by_role("link", name="Edit").click()
             expect_typed(page, typed)
             context.close()
