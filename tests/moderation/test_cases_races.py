@@ -13,10 +13,7 @@ from modhub_auth.models import Account
 from modhub_auth.services import delete_account, lock_account
 from modhub_moderation.cases.appeals import Verdict, decide_appeal
 from modhub_moderation.cases.decisions import decide, lock_subject
-from modhub_moderation.cases.models import (
-    AppealOutcome,
-    Decision,
-)
+from modhub_moderation.cases.models import AppealOutcome, Decision
 from tests.people import delete_person
 from tests.races import at_once
 
@@ -120,13 +117,13 @@ def test_a_case_without_an_account_is_decided_once(site, ada, mo, case_id):
 def test_nothing_of_a_deleted_account_is_stored_by_its_appeal(site, ada, mo):
     # C-CAS-9
     decision = rule(site, make_case(site, ada), "block", mo)
-
-    def delete(session):
-        account = lock_account(session, ada.id)
-        assert account is not None
-        delete_account(session, site.registry, account)
-
-    assert take_turns(site, delete, partial(appeal, site, decision), lambda _: None) == "not_found"
+    outcome = take_turns(
+        site,
+        lambda session: delete_account(session, site.registry, lock_account(session, ada.id)),
+        partial(appeal, site, decision),
+        lambda _: None,
+    )
+    assert outcome == "not_found"
 
 
 @pytest.mark.parametrize("dialect", ["postgresql"])

@@ -9,10 +9,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from sqlalchemy import select
 
 from modhub.admin.program import run_command
-from modhub.audit.models import AuditEntry
 from modhub.base.body_rules import BodyRules
 from modhub.base.errors import storage_unreachable
 from modhub.base.service_registry import find_service
@@ -21,7 +19,7 @@ from modhub.blobs import BlobStore
 from modhub_auth.personal_data import personal_archive
 from modhub_moderation.personal_data import ARCHIVES_AT_ONCE, ArchiveTurns
 from modhub_testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form, workshop_form
-from tests.people import PASSWORD, PNG, register
+from tests.people import PASSWORD, PNG, actions, register
 
 from .cases_kit import make_case, rule
 from .conftest import begin, make_moderator
@@ -61,8 +59,7 @@ def made(visitor):
 
 
 def exports(site):
-    with site.databases.readonly_session() as session:
-        return list(session.scalars(select(AuditEntry.action))).count("own data exported")
+    return actions(site).count("own data exported")
 
 
 @pytest.mark.postgres
