@@ -14,10 +14,12 @@ from modhub.blobs import BlobStore
 from modhub.catalogue.models import Asset
 from modhub.catalogue.pictures import decoder
 from modhub.catalogue.pictures.metadata import read_stored
-from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
+from modhub_testing.mods import OWNER, mod_address, new_mod, notes_of_mod, published_mod, upload_asset
 from modhub_testing.pages import messages_on, new_visitor, workshop_form
 from tests.core.test_everything_zip import Remote
 from tests.core.test_pictures import work_off
+from tests.core.test_pictures_decoding import chunk, encoded
+from tests.owning import edit_mod, write_caption, write_note
 from tests.people import actions
 
 XMP_NAME = b"<x:xmpmeta><rdf:Description><dc:creator><rdf:Seq><rdf:li>Jo</rdf:li></rdf:Seq></dc:creator></x:xmpmeta>"
@@ -37,9 +39,8 @@ def exif(*, place=False, name="", orientation=1):
 
 
 def picture(form, **saved):
-    file, image = io.BytesIO(), Image.radial_gradient("L").resize((48, 32)).convert("RGB")
-    image.save(file, form, icc_profile=PROFILE, **({"lossless": True} if form == "WEBP" else {}), **saved)
-    return file.getvalue()
+    image = Image.radial_gradient("L").resize((48, 32)).convert("RGB")
+    return encoded(image, form, icc_profile=PROFILE, lossless=form == "WEBP", **saved)
 
 
 def with_segment(jpeg, code, body):
@@ -120,17 +121,11 @@ def scene(mode="RGB"):
     ).convert(mode)
 
 
-def saved(image, form, **more):
-    file = io.BytesIO()
-    image.save(file, form, **more)
-    return file.getvalue()
-
-
 COPIED = {
-    "noise": saved(Image.effect_noise((256, 256), 90).convert("RGB"), "JPEG", quality=60),
-    "several": saved(scene(), "MPO", save_all=True, append_images=[scene().rotate(90)]),
-    "one colour": saved(scene(), "PNG", transparency=(0, 0, 0)),
-    "lossless": saved(scene("RGBA"), "WEBP", lossless=True),
+    "noise": encoded(Image.effect_noise((256, 256), 90).convert("RGB"), "JPEG", quality=60),
+    "several": encoded(scene(), "MPO", save_all=True, append_images=[scene().rotate(90)]),
+    "one colour": encoded(scene(), "PNG", transparency=(0, 0, 0)),
+    "lossless": encoded(scene("RGBA"), "WEBP", lossless=True),
 }
 
 
@@ -154,10 +149,6 @@ def test_the_gamma_of_a_png_is_kept():
         assert copy.info["gamma"] == 0.9
 
 
-def chunk(name, body):
-    return struct.pack(">L", len(body)) + name + body + struct.pack(">L", zlib.crc32(name + body))
-
-
 def sixteen_bits():
     head, rows = struct.pack(">LLBBBBB", 4, 4, 16, 2, 0, 0, 0), zlib.compress(bytes(4 * (1 + 4 * 6)))
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
@@ -166,12 +157,11 @@ def sixteen_bits():
 @pytest.mark.parametrize(
     "content",
     [
-        saved(scene(), "WEBP", save_all=True, append_images=[scene().rotate(90)]),
         sixteen_bits(),
-        saved(scene(), "BMP"),
-        saved(scene(), "JPEG")[:-300],
+        encoded(scene(), "BMP"),
+        encoded(scene(), "JPEG")[:-300],
     ],
-    ids=["animated", "16 bits", "bmp", "cut"],
+    ids=["16 bits", "bmp", "cut"],
 )
 def test_what_a_copy_would_damage_is_refused(content):
     # C-PIC-23
@@ -234,7 +224,7 @@ def test_damaged_images_are_read_as_far_as_they_go():
         for stop in range(0, len(content), 37):
             decoder.answer(io.BytesIO(content[:stop]))
             decoder.answer(io.BytesIO(content[:stop]), decoder.copy_image)
-    assert told_by(saved(scene(), "JPEG", exif=exif(place=True))[:-300]) == ["location"]
+    assert told_by(encoded(scene(), "JPEG", exif=exif(place=True))[:-300]) == ["location"]
 
 
 PHOTOGRAPH, _ = TELLING["jpeg on its side"]
@@ -262,12 +252,10 @@ def test_the_owner_is_told_and_may_have_a_copy_without_it(site):
     author, here = new_visitor(site, OWNER), f"/Modhub/mine/{mod['id']}"
     assert "b: says where it was taken" in author.get(f"{here}/rehearsal").html.text
     text = f'<p><img src="/Modhub/file/{shot}" alt="x"> <img src="/Modhub/file/{shot}0" alt="y"></p>'
-    site.as_account(OWNER).put_json(mod_address(mod), {"description": text})
-    note = site.get(mod_address(mod, "changelog")).json["notes"][0]["id"]
-    site.as_account(OWNER).put_json(mod_address(mod, "changelog", str(note)), {"text": text})
-    site.as_account(OWNER).put_json(
-        mod_address(mod, "captions"), {"captions": [{"assetId": int(shot), "caption": "A hut"}]}
-    )
+    edit_mod(site, mod, description=text)
+    (note,) = notes_of_mod(site, mod)
+    write_note(site, mod, note["id"], text)
+    write_caption(site, mod, {"url": f"/Modhub/file/{shot}"}, "A hut")
     workshop = author.get(f"{here}?part=images")
     assert not workshop.html.select(f'#image-{plain} [formaction$="/clean"]')
     warning = workshop.html.select_one(f"#image-{shot} .note.warn")
@@ -285,7 +273,7 @@ def test_the_owner_is_told_and_may_have_a_copy_without_it(site):
     assert stripped.content_type == "image/jpeg"
     assert shown(stripped.body) == shown(PHOTOGRAPH)
     assert [entry["caption"] for entry in site.get(mod_address(mod, "captions")).json["captions"]] == ["A hut", ""]
-    for shown_text in (after["description"], site.get(mod_address(mod, "changelog")).json["notes"][0]["text"]):
+    for shown_text in (after["description"], notes_of_mod(site, mod)[0]["text"]):
         assert re.findall(r"/Modhub/file/(\d+)", shown_text) == [new, f"{shot}0"]
     work_off(site)
     assert rehearsed_images(site, mod) == []

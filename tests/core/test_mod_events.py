@@ -6,7 +6,6 @@ from types import ModuleType
 import pytest
 from sqlalchemy import select
 
-from modhub.admin import program as admin
 from modhub.base.errors import invalid
 from modhub.catalogue.models import Mod
 from modhub.plugins.events import AccountDeleted, ModChanged, ModPublished, ModsDeleted
@@ -136,26 +135,12 @@ def test_an_edit_without_changes_fires_no_event(site, listener):
     assert {name: listener.since(act) for name, act in acts.items()} == {name: [] for name in acts}
 
 
-def delete_by_owner(site, mod):
-    delete_mod(site, mod)
-
-
-def delete_by_operator(site, mod):
-    arguments = admin.build_admin_parser(site.config).parse_args(
-        ["-c", "x.ini", "mod", "delete", str(mod["id"]), "--yes"]
-    )
-    assert arguments.run(admin.Admin(site.config), arguments) == 0
-
-
-def delete_with_account(site, _mod):
-    delete_account(site, OWNER)
-
-
-@pytest.mark.parametrize("way", [delete_by_owner, delete_by_operator, delete_with_account])
-def test_a_deletion_fires_its_event(site, listener, way):
-    mod = published_mod(site)
-    assert listener.since(lambda: way(site, mod)) == [(DELETED, (mod["id"],))]
-    site.get(mod_address(mod), status=404)
+def test_a_deletion_fires_its_event(site, listener, run_admin):
+    first, second, third = (published_mod(site) for _ in range(3))
+    assert listener.since(lambda: delete_mod(site, first)) == [(DELETED, (first["id"],))]
+    by_operator = listener.since(lambda: run_admin(site, "mod", "delete", second["id"], "--yes"))
+    assert by_operator == [(DELETED, (second["id"],))]
+    assert listener.since(lambda: delete_account(site, OWNER)) == [(DELETED, (third["id"],))]
 
 
 @pytest.mark.postgres

@@ -11,6 +11,7 @@ from modhub.db import now
 from modhub.plugins.services import IMods, ModSummary
 from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, published_mod
 from tests.owning import vote
+from tests.people import write
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
@@ -64,8 +65,7 @@ def test_who_changes_a_vote_casts_it_again(site):
     # C-FRONT-7
     mod, moment = published_mod(site), now() - timedelta(days=7)
     vote(site, mod, 8)
-    with site.databases.write_session.begin() as session:
-        session.execute(update(Vote).values(cast_at=moment - timedelta(seconds=1)))
+    write(site, update(Vote).values(cast_at=moment - timedelta(seconds=1)))
     vote(site, mod, 8, -1)
     with site.databases.readonly_session() as session:
         assert site.find_service(IMods).get_votes_since(session, moment) == {mod["id"]: -1}

@@ -33,6 +33,7 @@ from modhub_testing.mods import (
 from modhub_testing.pages import new_visitor
 from tests.core.test_pictures_decoding import encoded
 from tests.owning import delete_mod
+from tests.people import read, write
 from tests.races import at_once
 
 pytestmark = pytest.mark.slow
@@ -87,8 +88,7 @@ def test_pictures_answer_as_their_image_does(site):
     upload_asset(site, mod, "code", version="1")
     original = add_image(site, mod)["url"]
     assert work_off(site) == 1
-    with site.databases.readonly_session() as session:
-        names = session.scalars(select(PictureFile.name).order_by(PictureFile.id)).all()
+    names = read(site, select(PictureFile.name).order_by(PictureFile.id))
     number = original.rpartition("/")[2]
     drafts = [f"/Modhub/picture/{number}/{name}" for name in names]
     absent = site.get("/Modhub/picture/999/320-0.jpg", status=404)
@@ -207,13 +207,11 @@ def test_a_killed_worker_is_succeeded(site, monkeypatch):
 
 def test_an_image_that_ends_its_process_is_given_up(site):
     add_image(site, published_mod(site))
-    with site.databases.write_session.begin() as session:
-        session.execute(update(PictureTask).values(attempts=MAX_ATTEMPTS))
+    write(site, update(PictureTask).values(attempts=MAX_ATTEMPTS))
     decoder = FakeDecoder()
     assert worker_of(site, decoder).make_next()
     assert decoder.calls == 0
-    with site.databases.readonly_session() as session:
-        assert session.scalars(select(PictureSet.problem)).all() == [CHILD_FAILED]
+    assert read(site, select(PictureSet.problem)) == [CHILD_FAILED]
 
 
 def test_a_child_that_fails_is_tried_again_and_a_store_that_fails_is_waited_for(site):
@@ -228,8 +226,7 @@ def test_a_child_that_fails_is_tried_again_and_a_store_that_fails_is_waited_for(
     with pytest.raises(ApiError, match="cannot be read"):
         away.make_next()
     assert not away.make_next()
-    with site.databases.readonly_session() as session:
-        (task,) = session.scalars(select(PictureTask)).all()
+    (task,) = read(site, select(PictureTask))
     assert task.attempts == 0
     assert task.due_at > now()
 

@@ -51,12 +51,13 @@ def is_like(image, place, color, distance=40):
     return all(abs(channel - expected) <= distance for channel, expected in zip(pixel, color, strict=True))
 
 
+def chunk(name, content):
+    """A part of a PNG."""
+    return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+
+
 def png_of(width, height):
     """The smallest PNG that claims this size; its pixels are a few bytes that would unpack to gigabytes."""
-
-    def chunk(name, content):
-        return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
-
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     pixels = zlib.compress(b"\0" * 2_000_000, 9)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")

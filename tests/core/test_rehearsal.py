@@ -7,13 +7,13 @@ import uuid
 import zipfile
 
 import pytest
-from sqlalchemy import text
 
 from modhub.blobs import BlobStore
 from modhub.catalogue.owning.archives import DIRECTORY_SECONDS, END_BYTES, find_archive_problems
 from modhub.content import limits
 from modhub_testing.mods import OWNER, mod_address, new_mod, published_mod, upload_asset
 from modhub_testing.pages import new_visitor, workshop_form
+from tests.core.test_refused_callers import writer
 from tests.owning import edit_mod
 
 pytestmark = pytest.mark.slow
@@ -41,8 +41,7 @@ def test_owners_wait_for_no_writer_to_read(start):
     here = f"/Modhub/mine/{mod['id']}"
     form = workshop_form(owner, f"{here}/delete")
     form["title"] = "another"
-    with site.databases.write_session.begin() as session:
-        session.execute(text("SELECT 1"))
+    with writer(site):
         assert rehearse(site, mod)["ready"] is False
         for address in ("/Modhub/mine", here, f"{here}/preview", f"{here}/rehearsal"):
             owner.get(address, status=200)

@@ -8,7 +8,6 @@ from functools import partial
 import pytest
 from sqlalchemy import select
 
-from modhub.audit.models import AuditEntry
 from modhub.base.settings import StartRefused
 from modhub.blobs import BlobStore, maintenance
 from modhub.blobs.models import StoredBlob
@@ -31,6 +30,7 @@ from modhub_testing.mods import (
     upload_asset,
 )
 from tests.owning import delete_mod, edit_mod, own_mods, write_caption
+from tests.people import actions, read
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
 
@@ -70,13 +70,11 @@ def serial(site):
 
 
 def live_blobs(site):
-    with site.databases.readonly_session() as session:
-        return len(session.scalars(select(StoredBlob.id).where(StoredBlob.trashed_at.is_(None))).all())
+    return len(read(site, select(StoredBlob.id).where(StoredBlob.trashed_at.is_(None))))
 
 
 def rows(site, model):
-    with site.databases.readonly_session() as session:
-        return list(session.scalars(select(model)))
+    return read(site, select(model))
 
 
 @pytest.fixture
@@ -100,8 +98,7 @@ def undamaged(site):
 
 def assert_recorded(site, part):
     """That it was removed and put back."""
-    expected = {f"{part} {done} by a moderator" for done in ("removed", "restored")}
-    assert expected <= {entry.action for entry in rows(site, AuditEntry)}
+    assert {f"{part} {done} by a moderator" for done in ("removed", "restored")} <= set(actions(site))
 
 
 @pytest.mark.postgres

@@ -94,14 +94,8 @@ def test_the_successor_is_named_by_the_api(site):
     whole = site.get(new["url"]).html.find("link", rel="canonical")["href"]
     for by in (new["guid"].upper(), new["url"], whole):
         assert put_successor(site, old, None) == {"supersededBy": None}
-        before = site.get(mod_address(old)).json["updatedAt"]
         assert put_successor(site, old, by) == document
         assert site.get(mod_address(old, "superseded")).json == document
-        assert site.get(mod_address(old)).json["updatedAt"] > before
-    # A draft of one's own, a hidden mod and an unknown GUID are stored, and shown to nobody.
-    draft, mine = new_mod(site), new_mod(site)
-    for by in (draft["url"], str(uuid.uuid4())):
-        assert put_successor(site, mine, by) == {"supersededBy": None}
 
 
 def test_what_is_no_successor_is_400(site):
@@ -109,5 +103,4 @@ def test_what_is_no_successor_is_400(site):
     mod, draft = published_mod(site), new_mod(site, owner=8)
     others = (draft["url"], "/Modhub/999999", f"/Modhub/{'9' * 40}", "http://elsewhere.example/Modhub/1")
     assert len({put_successor(site, mod, by, 400)["message"] for by in others}) == 1
-    put_successor(site, mod, mod["guid"].upper(), 400)
     assert "by" in site.as_account(OWNER).put_json(mod_address(mod, "superseded"), {}, status=400).json["message"]

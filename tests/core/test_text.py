@@ -200,7 +200,7 @@ def test_an_image_shows_its_type(head, kind):
     assert text.sniff_image(head) == kind
 
 
-@pytest.mark.parametrize("clean", [text.line, text.block])
+@pytest.mark.parametrize("clean", CLEANERS)
 @given(value=st.text(st.sampled_from(" \n\t\r\0\x85\u2028\u202ea\u0301é<️"), max_size=60), limit=st.integers(1, 12))
 @example(value="\0" * 9 + " " * 9 + "a" * 20, limit=3)
 @example(value="e" + "\u0301" * 9, limit=1)
@@ -212,7 +212,7 @@ def test_cleaning_in_chunks_gives_the_beginning_of_the_whole(clean, value, limit
             assert clean(value, limit) == whole
 
 
-@pytest.mark.parametrize("clean", [text.line, text.block])
+@pytest.mark.parametrize("clean", CLEANERS)
 @pytest.mark.parametrize("char", ["x", "\u0301"])
 def test_of_megabytes_the_beginning_alone_is_cleaned(clean, char, monkeypatch):
     looked = []

@@ -4,15 +4,15 @@ from contextlib import closing
 
 import psycopg
 import pytest
-from sqlalchemy import func, select, update
+from sqlalchemy import select, update
 
 from modhub.admin.row_ids import ID_GAP
 from modhub.admin.timelines import is_same_timeline, watch_timelines
-from modhub.audit.models import AuditEntry
 from modhub.db import Databases
 from modhub.db.changes import Generation
 from modhub_testing.mods import new_mod
 from modhub_testing.postgres import PORT
+from tests.people import actions, write
 
 pytestmark = pytest.mark.postgres
 
@@ -26,13 +26,7 @@ def generation(site):
 
 
 def set_timeline(site, timeline):
-    with site.databases.write_session.begin() as session:
-        session.execute(update(Generation).values(timeline=timeline))
-
-
-def feeds_begun(site):
-    with site.databases.readonly_session() as session:
-        return session.scalar(select(func.count()).where(AuditEntry.action == "feed begun")) or 0
+    write(site, update(Generation).values(timeline=timeline))
 
 
 def connect_again(site):
@@ -56,7 +50,7 @@ def test_another_timeline_begins_a_new_feed(site):
         before, feed = feed, generation(site)[0]
         assert feed != before
         assert generation(site)[1] == timeline
-    assert feeds_begun(site) == 2
+    assert actions(site).count("feed begun") == 2
     assert new_mod(site)["id"] == mod["id"] + 2 * ID_GAP + 1
 
 
@@ -74,7 +68,7 @@ def test_an_unknown_timeline_is_only_recorded(site):
     set_timeline(site, "")
     connect_again(site)
     assert generation(site) == (feed, timeline)
-    assert feeds_begun(site) == 0
+    assert "feed begun" not in actions(site)
 
 
 @pytest.fixture
