@@ -19,9 +19,13 @@ def write_note(site, mod, note_id, text):
     site.as_account(OWNER).put_json(mod_address(mod, "changelog", note_id), {"text": text}, status=200)
 
 
+def asset_id(asset):
+    """Of its document in a mod."""
+    return int(asset["url"].rpartition("/")[2])
+
+
 def write_caption(site, mod, image, caption):
-    """``image`` is its document among the assets."""
-    entry = {"assetId": int(image["url"].rpartition("/")[2]), "caption": caption}
+    entry = {"assetId": asset_id(image), "caption": caption}
     site.as_account(OWNER).put_json(mod_address(mod, "captions"), {"captions": [entry]}, status=200)
 
 

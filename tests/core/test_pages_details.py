@@ -4,8 +4,8 @@ import pytest
 
 from modhub.catalogue.pages.cards import CuratedGames
 from modhub.catalogue.pages.typed_details import split_games
-from modhub_testing.mods import OWNER, new_mod, published_mod
-from modhub_testing.pages import form_at, make_mod_by_form, new_visitor, workshop_form
+from modhub_testing.mods import new_mod, published_mod
+from modhub_testing.pages import form_at, make_mod_by_form, workshop_form
 from tests.owning import curate_game, own_mods, save_details
 
 pytestmark = pytest.mark.slow
@@ -20,7 +20,7 @@ def own(site, mod):
 
 
 @pytest.mark.postgres
-def test_mods_are_named_by_title_address_or_guid(site):
+def test_mods_are_named_by_title_address_or_guid(site, author):
     # C-PAGE-16
     kit = published_mod(site, owner=8, title="Overlay Kit")
     bars = published_mod(site, owner=8, title="Bars, big and bold")
@@ -32,14 +32,14 @@ def test_mods_are_named_by_title_address_or_guid(site):
     save_details(site, mod, requires="\n".join(lines), conflictsWith="my DRAFT 2")
     assert own(site, mod)["requires"] == [kit["guid"], bars["guid"], timer["guid"], draft["guid"]]
     assert own(site, mod)["conflictsWith"] == [another["guid"]]
-    page = new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}")
+    page = author.get(f"/Modhub/mine/{mod['id']}")
     assert page.html.find(id="requires").text.strip().split("\n")[0] == f"Overlay Kit – {kit['guid']}"
     before = own(site, mod)
     save_details(site, mod)
     assert own(site, mod) == before
 
 
-def test_what_is_unknown_or_ambiguous_is_said_beside_the_field(site):
+def test_what_is_unknown_or_ambiguous_is_said_beside_the_field(site, author):
     # C-PAGE-16
     for _ in range(2):
         published_mod(site, owner=8, title="Twice")
@@ -53,15 +53,15 @@ def test_what_is_unknown_or_ambiguous_is_said_beside_the_field(site):
     assert len(set(errors.values())) == 1
     # A stranger's draft is like any GUID.
     save_details(site, mod, requires=hidden["guid"])
-    assert "secret" not in new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}").text
+    assert "secret" not in author.get(f"/Modhub/mine/{mod['id']}").text
 
 
-def test_a_curated_game_is_known_by_the_name_that_pages_show(site):
+def test_a_curated_game_is_known_by_the_name_that_pages_show(site, author):
     # C-PAGE-16: the list beside the field shows that name
     curate_game(site, "moss and iron", "Moss, Stone & Iron")
     curate_game(site, "Iron", "Portal")
     curate_game(site, "Portal", "Portal (2007)")
-    page = make_mod_by_form(new_visitor(site, OWNER), games="MOSS, Stone & Iron\nPortal")
+    page = make_mod_by_form(author, games="MOSS, Stone & Iron\nPortal")
     mod = {"id": int(page.request.path.rpartition("/")[2])}
     assert own(site, mod)["games"] == ["moss and iron", "Portal"]
 
@@ -80,10 +80,10 @@ def test_only_a_single_line_is_split_at_commas(lines, games):
     assert split_games(lines, ["cats, dogs"], CuratedGames(())) == games
 
 
-def test_a_preview_shows_what_visitors_will_see_and_saves_nothing(site):
+def test_a_preview_shows_what_visitors_will_see_and_saves_nothing(site, author):
     # C-PAGE-16
     mod = new_mod(site, title="Calm")
-    author, here = new_visitor(site, OWNER), f"/Modhub/mine/{mod['id']}"
+    here = f"/Modhub/mine/{mod['id']}"
     form = workshop_form(author, here)
     form["title"] = "Another title"
     form["description"] = '<h2>Hello</h2><marquee>you</marquee><script>alert(1)</script><p onclick="x">there</p>'

@@ -111,11 +111,10 @@ def test_a_vote_is_a_form(site):
     assert voter.get(f"{mod['url']}/vote", status=303).headers["Location"] == f"{mod['url']}#votes"
 
 
-def test_who_may_not_vote_has_no_form(site):
+def test_who_may_not_vote_has_no_form(site, author):
     mod = published_mod(site)
-    owner = new_visitor(site, OWNER)
-    assert "Edit it" in owner.get(mod["url"]).html.find(id="votes").text
-    owner.post(f"{mod['url']}/vote", {"csrf_token": token_of(owner), "value": "1"}, status=403)
+    assert "Edit it" in author.get(mod["url"]).html.find(id="votes").text
+    author.post(f"{mod['url']}/vote", {"csrf_token": token_of(author), "value": "1"}, status=403)
     anonymous = new_visitor(site)
     link = anonymous.get(mod["url"]).html.find(id="votes").a["href"]
     back = f"%2FModhub%2F{mod['id']}%2Fvote"

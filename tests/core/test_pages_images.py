@@ -2,8 +2,8 @@
 
 import pytest
 
-from modhub_testing.mods import OWNER, new_mod, publish_test_mod, published_mod, upload_asset
-from modhub_testing.pages import new_visitor, workshop_form
+from modhub_testing.mods import new_mod, publish_test_mod, published_mod, upload_asset
+from modhub_testing.pages import workshop_form
 
 pytestmark = pytest.mark.slow
 
@@ -17,10 +17,10 @@ def put(site, mod, name, content_type):
     return str(address)
 
 
-def test_many_images_are_one_gallery_and_mostly_folded_away(site):
+def test_many_images_are_one_gallery_and_mostly_folded_away(site, author):
     mod = published_mod(site)
     shots = [put(site, mod, f"{number}.png", "image/png") for number in range(12)]
-    author, here = new_visitor(site, OWNER), f"/Modhub/mine/{mod['id']}"
+    here = f"/Modhub/mine/{mod['id']}"
     for shot in shots[:2]:
         form = workshop_form(author, f"{here}/captions")
         form[f"caption-{shot.rpartition('/')[2]}"] = f"See <{shot}>"
@@ -36,13 +36,13 @@ def test_many_images_are_one_gallery_and_mostly_folded_away(site):
     assert (large["width"], large["height"], large["fetchpriority"]) == ("640", "360", "high")
 
 
-def test_no_page_elsewhere_sees_an_image_of_a_draft(site):
+def test_no_page_elsewhere_sees_an_image_of_a_draft(site, author):
     draft = new_mod(site)
     number = put(site, draft, "shot.png", "image/png").rpartition("/")[2]
     own = f"/Modhub/mine/{draft['id']}/images/{number}"
     refused = {416: {"Range": "bytes=99-"}, 412: {"If-Match": '"x"'}, 403: {"Service-Worker": "script"}}
     for status, headers in {200: {}, **refused}.items():
-        answer = new_visitor(site, OWNER).get(own, headers=headers, status=status)
+        answer = author.get(own, headers=headers, status=status)
         assert answer.headers.getall("Cross-Origin-Resource-Policy") == ["same-origin"]
         assert not [name for name in answer.headers if name.startswith("Access-Control")]
         assert answer.headers["Cache-Control"] == "no-store"

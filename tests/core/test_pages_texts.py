@@ -6,8 +6,7 @@ from itertools import pairwise
 import pytest
 
 from modhub.content.outline import Outline
-from modhub_testing.mods import OWNER, notes_of_mod, published_mod
-from modhub_testing.pages import new_visitor
+from modhub_testing.mods import notes_of_mod, published_mod
 from tests.owning import curate_game, write_note
 
 pytestmark = pytest.mark.slow
@@ -55,11 +54,11 @@ def test_headings_have_six_levels():
     assert [outline.level(level) for level in range(1, 7)] == [2, 3, 4, 5, 6, 6]
 
 
-def test_headings_of_owners_stand_below_ours_without_gaps(site):
+def test_headings_of_owners_stand_below_ours_without_gaps(site, author):
     mod = published_mod(site, description="<h4>A</h4><h2>B</h2><h4>C</h4><h3>D</h3>")
     note = notes_of_mod(site, mod)[0]["id"]
     write_note(site, mod, note, "<h4>E</h4>")
-    for page in (site.get(mod["url"]), new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}?part=changelog")):
+    for page in (site.get(mod["url"]), author.get(f"/Modhub/mine/{mod['id']}?part=changelog")):
         levels = [int(heading.name[1]) for heading in page.html.main.find_all(re.compile("^h[1-6]$"))]
         assert levels[0] == 1
         assert all(after - before <= 1 for before, after in pairwise(levels)), levels

@@ -11,7 +11,7 @@ from modhub.content import limits
 from modhub_testing import stored_files
 from modhub_testing.mods import OWNER, notes_of_mod, published_mod, upload_asset
 from modhub_testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form, workshop_form
-from tests.owning import own_mods
+from tests.owning import asset_id, own_mods
 
 pytestmark = pytest.mark.slow
 
@@ -127,7 +127,7 @@ def test_a_mod_that_changed_hands_meanwhile_is_not_shown(site):
     """The ACL is evaluated before the row is read, so the owner in the row is checked again."""
     mod = published_mod(site)
     image = upload_asset(site, mod, "images", b"\x89PNG", content_type="image/png")["assets"][-1]
-    number = int(image["url"].rpartition("/")[2])
+    number = asset_id(image)
     with site.databases.readonly_session() as session:
         assert read_own_image(session, mod["id"], number, OWNER).size == 4
         assert read_notes(session, mod["id"], 8) == []

@@ -9,6 +9,7 @@ from modhub.ui.multipart import OVERHEAD
 from modhub_testing import stored_files
 from modhub_testing.mods import OWNER, mod_address, notes_of_mod, published_mod, upload_asset
 from modhub_testing.pages import form_at, make_mod_by_form, messages_on, new_visitor, send_file_by_form, workshop_form
+from tests.owning import asset_id
 
 pytestmark = pytest.mark.slow
 
@@ -109,7 +110,7 @@ def test_the_address_of_a_form_leads_back_to_its_page(site, author):
     (note,) = notes_of_mod(site, mod)
     here = f"/Modhub/mine/{mod['id']}"
     entry = f"changelog/{note['id']}"
-    image = upload_asset(site, mod, "images", PNG, content_type="image/png")["assets"][-1]["url"].rpartition("/")[2]
+    image = asset_id(upload_asset(site, mod, "images", PNG, content_type="image/png")["assets"][-1])
     parts = {"images": "images", f"images/{image}/remove": "images", entry: "changelog", f"{entry}/remove": "changelog"}
     for tail in ("code", "delete", *parts):
         back = f"{here}?part={parts[tail]}" if tail in parts else here

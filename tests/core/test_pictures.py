@@ -32,7 +32,7 @@ from modhub_testing.mods import (
 )
 from modhub_testing.pages import new_visitor
 from tests.core.test_pictures_decoding import encoded
-from tests.owning import delete_mod
+from tests.owning import asset_id, delete_mod
 from tests.people import read, write
 from tests.races import at_once
 
@@ -166,7 +166,7 @@ def test_what_no_browser_shows_is_a_file(site, content, content_type, first, lat
 def test_an_image_that_is_deleted_meanwhile_leaves_nothing(site):
     # C-PIC-1
     mod = published_mod(site)
-    number = add_image(site, mod)["url"].rpartition("/")[2]
+    number = asset_id(add_image(site, mod))
     before = len(stored_files(site))
     removal = mod_address(mod, "images", number)
     decoder = FakeDecoder(meanwhile=lambda: site.as_account(OWNER).delete(removal, status=204))
@@ -233,7 +233,7 @@ def test_a_child_that_fails_is_tried_again_and_a_store_that_fails_is_waited_for(
 
 @pytest.mark.postgres
 def test_missing_pictures_and_those_of_no_image_are_damage(site):
-    number = int(add_image(site, published_mod(site))["url"].rpartition("/")[2])
+    number = asset_id(add_image(site, published_mod(site)))
     assert worker_of(site, FakeDecoder()).make_next()
     with site.databases.write_session() as session:
         assert list(picture_damage(session)) == []

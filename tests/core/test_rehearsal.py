@@ -81,7 +81,7 @@ def test_drafts_and_published_mods_may_alternate(site):
     assert (report["missing"], report["unpublished"]) == ([], [draft["guid"]])
 
 
-def test_texts_games_and_names_are_looked_at(site):
+def test_texts_games_and_names_are_looked_at(site, author):
     # C-OWN-17
     description = '<h4>Deep</h4><p><a href="https://example.org/">here</a> <img src="/Modhub/file/1"></p>'
     long = {"title": "x" * 130, "description": description + "x" * limits.DESCRIPTION, "games": ["Portal", "x" * 130]}
@@ -102,7 +102,7 @@ def test_texts_games_and_names_are_looked_at(site):
         ("description", "link_text"),
         ("images", "caption_missing"),
     ]
-    page = new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}/rehearsal")
+    page = author.get(f"/Modhub/mine/{mod['id']}/rehearsal")
     for shown in ("d/../e", "leads out of its folder", "not every image has a caption"):
         assert shown in page.text
 

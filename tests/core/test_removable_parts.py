@@ -29,7 +29,7 @@ from modhub_testing.mods import (
     published_mod,
     upload_asset,
 )
-from tests.owning import delete_mod, edit_mod, own_mods, write_caption
+from tests.owning import asset_id, delete_mod, edit_mod, own_mods, write_caption
 from tests.people import actions, read
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
@@ -105,11 +105,11 @@ def assert_recorded(site, part):
 def test_an_image_goes_at_once_and_comes_back_under_its_address(site, mod):
     # C-CAS-5, C-AUD-1, T-G6
     image = mod["assets"][1]
-    asset_id = int(image["url"].rpartition("/")[2])
+    number = asset_id(image)
     write_caption(site, mod, image, "Coins")
     before, body, blobs = shown(site, mod), site.get(image["url"]).body, live_blobs(site)
     first_serial = serial(site)
-    kept = remove(site, mod, "image", asset_id)
+    kept = remove(site, mod, "image", number)
     assert len(kept["sha256"]) == 64
     assert serial(site) > first_serial
     site.get(image["url"], status=404)
@@ -118,15 +118,15 @@ def test_an_image_goes_at_once_and_comes_back_under_its_address(site, mod):
     # The file is no trash: no sweep takes it, and its row says what it is.
     assert live_blobs(site) == blobs
     maintenance.sweep(site.databases, site.find_service(BlobStore), 0)
-    assert remove(site, mod, "image", asset_id) is None
+    assert remove(site, mod, "image", number) is None
     with site.databases.readonly_session() as session:
         (name,) = describe_mod_files(session, [kept["blobId"]]).values()
     assert name == f"image first.png of mod {mod['id']}, which a moderator removed"
-    assert restore(site, mod, "image", asset_id, kept)
+    assert restore(site, mod, "image", number, kept)
     assert shown(site, mod) == before
     assert site.get(image["url"]).body == body
     assert rows(site, KeptFile) == []
-    assert not restore(site, mod, "image", asset_id, kept)
+    assert not restore(site, mod, "image", number, kept)
     assert_recorded(site, "image")
 
 
@@ -175,7 +175,7 @@ def test_a_description_comes_back_unless_there_is_a_new_one(site, mod):
 
 
 def test_what_is_kept_aside_ends_with_its_mod_and_when_it_is_discarded(site, mod):
-    images = [asset["url"].rpartition("/")[2] for asset in mod["assets"][1:]]
+    images = [asset_id(asset) for asset in mod["assets"][1:]]
     kept = [remove(site, mod, "image", image) for image in images]
     remove(site, mod, "changelog", "1")
     discard(site, mod, "image", images[0], kept[0])
@@ -190,7 +190,7 @@ def test_what_is_kept_aside_ends_with_its_mod_and_when_it_is_discarded(site, mod
 
 @pytest.mark.postgres
 def test_evidence_of_a_deleted_mod_is_kept_for_its_time(site, mod, tmp_path, run_admin):
-    image = mod["assets"][1]["url"].rpartition("/")[2]
+    image = asset_id(mod["assets"][1])
     kept = remove(site, mod, "image", image)
     blobs, draft = live_blobs(site), new_mod(site)
     assert decide(site, "delete", [mod["id"], 987654], now() + timedelta(days=30)) == [mod["id"]]
@@ -234,7 +234,7 @@ def test_what_was_removed_is_found_by_its_digest(site, mod):
     upload_asset(site, mod, "code", b"shared library", version="2", name="lib.zip")
     draft = new_mod(site, 8)
     upload_asset(site, draft, "code", b"shared library", owner=8, version="1", name="copy.zip")
-    image = mod["assets"][1]["url"].rpartition("/")[2]
+    image = asset_id(mod["assets"][1])
     digest = remove(site, mod, "image", image)["sha256"]
     remove(site, mod, "changelog", "1")
     former_digest = hashlib.sha256(b"code of " + mod["guid"].encode()).hexdigest()

@@ -1,4 +1,7 @@
-"""Each mistake that prevents a start has a sentence of its own."""
+"""Each mistake that prevents a start has a sentence of its own.
+
+Others: test_core_settings.py, test_blobs_s3.py, tests/auth/test_auth_emails.py.
+"""
 
 import re
 import sys
@@ -71,15 +74,6 @@ MISTAKES = {
         {"modhub.lock_seconds": "601"},
         "the setting modhub.lock_seconds must be a whole number from 1 to 600, not '601'.",
     ),
-    "a `base_url` with a path": (
-        {"modhub.base_url": "https://mods.example.org/mods"},
-        "the setting modhub.base_url must be an origin such as https://mods.example.org, not "
-        "'https://mods.example.org/mods'.",
-    ),
-    "a machine key twice": (
-        {"ApiPrivateKeys": "one x\none y"},
-        "the setting ApiPrivateKeys names the same key twice: its keys 1 and 2.",
-    ),
     "a feature that is not installed": (
         {"pyramid.includes": "modhub_wki"},
         "pyramid.includes names modhub_wki, which is not installed.",
@@ -107,18 +101,6 @@ MISTAKES = {
     "a folder of files that cannot be used": (
         {"modhub.storage": "file:///proc/none"},
         "modhub.storage: the folder /proc/none cannot be used: No such file or directory.",
-    ),
-    "an object store without a bucket": (
-        {"modhub.storage": "s3://"},
-        "modhub.storage: the name of the bucket is missing or wrong; use s3://bucket/prefix.",
-    ),
-    "a sender that is no address": (
-        {"mail.default_sender": "noreply", "pyramid.includes": "modhub_auth"},
-        "the setting mail.default_sender must be one address such as mods@example.org, not 'noreply'.",
-    ),
-    "TLS of the mail server twice": (
-        {"mail.ssl": "true", "mail.tls": "true", "pyramid.includes": "modhub_auth"},
-        "the settings mail.ssl and mail.tls exclude each other: TLS begins at once or by STARTTLS.",
     ),
 }
 """What is set, and what follows ``modhub does not start:``; ``…`` is any text."""

@@ -5,7 +5,6 @@ import uuid
 import pytest
 
 from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, published_mod
-from modhub_testing.pages import new_visitor
 from tests.owning import save_details
 
 pytestmark = pytest.mark.slow
@@ -54,7 +53,7 @@ def test_a_search_has_the_successor_before_what_it_replaces(site):
     assert found()[0] == ("Older map", False)
 
 
-def test_a_strangers_draft_is_as_an_unknown_mod(site):
+def test_a_strangers_draft_is_as_an_unknown_mod(site, author):
     # C-OWN-18
     mod, draft = published_mod(site), new_mod(site, owner=8, title="A secret draft")
     errors = set()
@@ -68,19 +67,19 @@ def test_a_strangers_draft_is_as_an_unknown_mod(site):
     for guid in (draft["guid"], str(uuid.uuid4())):
         save_details(site, mod, supersededBy=guid)
         assert successor_of(site, mod) is None
-        page = new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}?part=details")
+        page = author.get(f"/Modhub/mine/{mod['id']}?part=details")
         pages.append(str(page.html.find(id="supersededBy").parent).replace(guid, "…"))
         assert "secret" not in page.text
     assert pages[0] == pages[1]
 
 
-def test_a_rehearsal_names_it(site):
+def test_a_rehearsal_names_it(site, author):
     # C-OWN-18, C-OWN-17
     mod, draft = new_mod(site), new_mod(site, owner=8)
     save_details(site, mod, supersededBy=draft["guid"])
     report = site.as_account(OWNER).post(mod_address(mod, "rehearsal")).json
     assert report["supersededBy"] == {"guid": draft["guid"], "published": False}
-    assert draft["guid"] in new_visitor(site, OWNER).get(f"/Modhub/mine/{mod['id']}/rehearsal").text
+    assert draft["guid"] in author.get(f"/Modhub/mine/{mod['id']}/rehearsal").text
 
 
 def put_successor(site, mod, by, status=200):

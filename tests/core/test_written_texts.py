@@ -71,9 +71,9 @@ def source_of(site, mod):
     return form["description"].value.strip(), form["format"].value
 
 
-def test_a_source_is_kept_for_the_next_edit(site):
+def test_a_source_is_kept_for_the_next_edit(site, author):
     # C-PAGE-16
-    page = make_mod_by_form(new_visitor(site, OWNER), title="A", description=MARKDOWN, format="markdown")
+    page = make_mod_by_form(author, title="A", description=MARKDOWN, format="markdown")
     mod = {"id": int(page.request.path.rpartition("/")[2])}
     assert source_of(site, mod) == (MARKDOWN, "markdown")
     # Of another description it is not shown: the API changes that without its source.
@@ -97,14 +97,14 @@ def test_a_source_is_kept_for_the_next_edit(site):
 
 
 @pytest.mark.parametrize("stored", ["Laps &amp; times\nin &lt;b&gt;", "It is **new** &amp; fast"])
-def test_html_without_a_tag_stays_as_it_is_when_another_field_is_saved(site, stored):
+def test_html_without_a_tag_stays_as_it_is_when_another_field_is_saved(site, author, stored):
     # C-PAGE-16: by the API a description is HTML, also if it has no tag.
     mod = new_mod(site, description=stored)
     upload_asset(site, mod, "code", version="1")
     (note,) = site.as_account(OWNER).get(mod_address(mod, "notes")).json["notes"]
     write_note(site, mod, note["id"], stored)
     save_details(site, mod, title="Another title")
-    form = workshop_form(new_visitor(site, OWNER), f"/Modhub/mine/{mod['id']}/changelog/{note['id']}")
+    form = workshop_form(author, f"/Modhub/mine/{mod['id']}/changelog/{note['id']}")
     form["title"] = "Another title"
     form.submit(status=303)
     (described,) = own_mods(site)
