@@ -2,6 +2,7 @@
 
 import random
 import sys
+from functools import partial
 from types import ModuleType
 
 import pytest
@@ -94,10 +95,11 @@ def test_each_change_is_seen_at_once_by_every_application(sites):
 
     def writes(site, mod):
         own, needed = site.as_account(OWNER), rng.choice(mods)["guid"]
+        edit = partial(own.put_json, mod_address(mod), expect_errors=True)
         return [
-            lambda: own.put_json(mod_address(mod), {"title": f"mod {rng.random()}"}, expect_errors=True),
-            lambda: own.put_json(mod_address(mod), {"games": rng.sample(["Portal", "Doom"], 1)}, expect_errors=True),
-            lambda: own.put_json(mod_address(mod), {"requires": [needed]}, expect_errors=True),
+            lambda: edit({"title": f"mod {rng.random()}"}),
+            lambda: edit({"games": rng.sample(["Portal", "Doom"], 1)}),
+            lambda: edit({"requires": [needed]}),
             lambda: site.as_account(8).put_json(mod_address(mod, "vote"), {"value": rng.choice([1, -1])}, status="*"),
             lambda: own.post(mod_address(mod, f"code?version={rng.random()}"), b"code", expect_errors=True),
             lambda: own.post(mod_address(mod, "publish"), expect_errors=True),

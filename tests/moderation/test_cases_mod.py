@@ -54,12 +54,16 @@ def test_a_moderator_looks_at_a_hidden_mod(hidden, mo):
     assert "sandbox" in file.headers["Content-Security-Policy"]
 
 
+def names_of(image):
+    """What a moderator reads below a case."""
+    return ("preview", f"images/{image}", f"files/{digest(b'code 1')}")
+
+
 def test_nobody_else_does(site, hidden, ada, bob):
     # C-CAS-11
     _, image, case_id = hidden
-    names = ("preview", f"images/{image}", f"files/{digest(b'code 1')}")
     for visitor in (new_visitor(site), bob.pages, ada.pages):
-        for name in names:
+        for name in names_of(image):
             refused = visitor.get(f"{CASES}/{case_id}/mod/{name}", status=404)
             assert "What it is for" not in refused
     site.get(f"/api/modhub/{CASES}", status=404)
@@ -75,14 +79,14 @@ def test_only_the_mod_of_the_case_is_shown(site, hidden, ada, bob, mo):
     absent = [
         *(f"{case_id}/mod/{name}" for name in ("", "preview/x", "images/x", "images/999", f"images/{theirs}")),
         *(f"{case_id}/mod/files/{name}" for name in ("x", digest(b"another code"))),
-        *(f"{of_account}/mod/{name}" for name in ("preview", f"images/{image}", f"files/{digest(b'code 1')}")),
+        *(f"{of_account}/mod/{name}" for name in names_of(image)),
         "999/mod/preview",
     ]
     for path in absent:
         mo.pages.get(f"{CASES}/{path}", status=404)
     assert "Other" in mo.pages.get(f"{CASES}/{make_case(site, bob, other)}/mod/preview")
     ada.call("delete", f"/api/modhub/{mod['id']}", status=204)
-    for name in ("preview", f"images/{image}", f"files/{digest(b'code 1')}"):
+    for name in names_of(image):
         mo.pages.get(f"{CASES}/{case_id}/mod/{name}", status=404)
     mo.pages.get(f"{CASES}/{case_id}")
 
