@@ -1,5 +1,6 @@
-"""Calls that are made at the same moment."""
+"""Calls that are made at the same moment, and what others do meanwhile."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from threading import Barrier
@@ -19,6 +20,15 @@ def at_once(calls):
 
     with ThreadPoolExecutor(len(calls)) as pool:
         return list(pool.map(wait_and_call, calls))
+
+
+def until(condition, seconds=60.0):
+    """Wait until it holds; return what it returned."""
+    deadline = time.monotonic() + seconds
+    while not (held := condition()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return held
 
 
 def patiently_at_once(calls):

@@ -2,6 +2,7 @@
 
 import importlib
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -21,6 +22,17 @@ FILES = re.compile(r"(?s)```(?:python\n# |po\n# |toml\n# |jinja\n\{# )([\w/.]+)(
 def author(site):
     """A visitor who has signed in and owns mods."""
     return new_visitor(site, OWNER)
+
+
+@pytest.fixture
+def run_program():
+    """``run_program(source, "word")``: a Python program that has ended, and what it printed."""
+
+    def run(source, *words):
+        command = [sys.executable, "-W", "ignore", "-c", source, *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
+
+    return run
 
 
 @pytest.fixture

@@ -1,8 +1,5 @@
 """Threads that render Markdown for the first time at once."""
 
-import subprocess
-import sys
-
 import pytest
 
 PROGRAM = """
@@ -29,6 +26,6 @@ print(before == tables())
 
 
 @pytest.mark.process
-def test_every_table_is_there_before_the_first_text():
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False, timeout=200)
+def test_every_table_is_there_before_the_first_text(run_program):
+    done = run_program(PROGRAM)
     assert (done.returncode, done.stdout.strip()) == (0, "True"), done.stdout + done.stderr

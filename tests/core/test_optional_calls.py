@@ -3,8 +3,6 @@
 import errno
 import resource
 import socket
-import subprocess
-import sys
 
 import pytest
 
@@ -105,7 +103,6 @@ print(before, can_be_read())
 
 
 @pytest.mark.process
-def test_other_processes_of_the_same_user_cannot_read_the_secrets():
+def test_other_processes_of_the_same_user_cannot_read_the_secrets(run_program):
     # T-A10b
-    done = subprocess.run([sys.executable, "-c", SAME_USER], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["True", "False"]
+    assert run_program(SAME_USER).stdout.split() == ["True", "False"]

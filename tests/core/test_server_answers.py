@@ -3,7 +3,6 @@ import logging
 import socket
 import tempfile
 import threading
-import time
 
 import pytest
 from waitress import buffers, wasyncore
@@ -12,7 +11,7 @@ from waitress.channel import HTTPChannel
 from modhub.base.body_rules import BodyRules
 from modhub.server.channel import Channel
 from modhub_testing.running_server import RawClient, raw_request, running, wait_until_checked
-from tests.races import at_once
+from tests.races import at_once, until
 
 
 def app(environ, start_response):
@@ -130,10 +129,7 @@ def test_a_full_temporary_folder_cuts_no_answer_and_keeps_no_processor_busy(serv
     with RawClient(service, buffer=4096) as client:
         for path in ("/large", "/large", "/stream"):
             client.send(raw_request(path))
-            deadline = time.monotonic() + 20
-            while sum(channel.total_outbufs_len for channel in service.channels) < 200_000:
-                assert time.monotonic() < deadline
-                time.sleep(0.01)
+            until(lambda: sum(channel.total_outbufs_len for channel in service.channels) >= 200_000)
             wait_until_checked(service)
             (waiting,) = [channel for channel in service.channels if channel.total_outbufs_len]
             assert waiting.total_outbufs_len == sum(map(len, waiting.outbufs)) > 200_000

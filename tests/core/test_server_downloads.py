@@ -1,10 +1,9 @@
 import io
-import threading
-from time import monotonic
 
 import pytest
 
 from modhub_testing.running_server import RawClient, raw_request, running
+from tests.races import until
 
 SIZE = 24_000_000
 
@@ -89,7 +88,4 @@ def test_a_reader_that_goes_away_leaves_nothing_open(path):
             with RawClient(service, buffer=4096) as client:
                 client.send(raw_request(f"/file?0,{SIZE}"))
                 client.socket.recv(10)
-        deadline = monotonic() + 60
-        while len(service.map) > 2 and monotonic() < deadline:
-            threading.Event().wait(0.05)
-        assert len(service.map) == 2
+        until(lambda: len(service.map) == 2)

@@ -3,7 +3,7 @@ import signal
 import socket
 import subprocess
 import sys
-from time import monotonic, sleep
+from time import monotonic
 
 import pytest
 
@@ -12,6 +12,7 @@ from modhub.base.settings import StartRefused
 from modhub.server.settings import Settings, raise_file_limit
 from modhub_testing.running_server import RawClient, raw_request, running
 from modhub_testing.service import free_port
+from tests.races import until
 
 pytestmark = pytest.mark.process
 
@@ -51,13 +52,6 @@ listen = 127.0.0.1:{port}
 threads = 2
 drain_seconds = {drain}
 """
-
-
-def until(condition):
-    deadline = monotonic() + 60
-    while not condition():
-        assert monotonic() < deadline
-        sleep(0.02)
 
 
 # A job in a shell's background ignores SIGINT, and what it starts does too.

@@ -1,8 +1,5 @@
 """What only some commands or file stores need is not imported by every start."""
 
-import subprocess
-import sys
-
 import pytest
 
 FOR_COMMANDS_OR_STORES = ("alembic", "mako", "obstore", "botocore")
@@ -16,10 +13,8 @@ print(*sys.modules)
 
 
 @pytest.mark.process
-def test_a_start_imports_only_what_a_service_needs():
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", PROGRAM], capture_output=True, text=True, check=True, timeout=200
-    )
+def test_a_start_imports_only_what_a_service_needs(run_program):
+    done = run_program(PROGRAM)
     imported = set(done.stdout.split())
     assert "modhub.catalogue.reading.views" in imported
     assert imported.isdisjoint(FOR_COMMANDS_OR_STORES)

@@ -1,8 +1,5 @@
 """Threads that decode a type for the first time at once."""
 
-import subprocess
-import sys
-
 import msgspec
 import pytest
 
@@ -35,8 +32,7 @@ sys.setswitchinterval(1e-6)
 for number in range(100):
     module = sys.modules[f"module{number}"] = types.ModuleType(f"module{number}")
     exec(MODULE, module.__dict__)
-    if "prepared" in sys.argv:
-        prepare_structs()
+    prepare_structs()
     barrier = threading.Barrier(8)
     threads = [threading.Thread(target=decode, args=(barrier, module.Outer)) for _ in range(8)]
     for thread in threads:
@@ -47,15 +43,9 @@ print(decoded.count("y"))
 """
 
 
-def run(*words):
-    return subprocess.run(
-        [sys.executable, "-c", PROGRAM, *words], capture_output=True, text=True, check=False, timeout=200
-    )
-
-
 @pytest.mark.process
-def test_threads_may_decode_a_prepared_type_at_once():
-    done = run("prepared")
+def test_threads_may_decode_a_prepared_type_at_once(run_program):
+    done = run_program(PROGRAM)
     assert (done.returncode, done.stdout.strip()) == (0, "800"), done.stderr
 
 

@@ -4,7 +4,7 @@ import hashlib
 import re
 
 from modhub.db import now
-from modhub_moderation.cases.appeals import create_appeal
+from modhub_moderation.cases.appeals import Verdict, create_appeal, decide_appeal
 from modhub_moderation.cases.decisions import Subject, decide, open_case
 from modhub_moderation.cases.models import Basis, Case, DecisionKind, Ground, Notice, Origin, SubjectKind
 from modhub_moderation.cases.rulings import RESTRICTIONS, Ruling
@@ -51,6 +51,12 @@ def appeal(site, decision_id):
     """Appeal against the decision. The appeal's number."""
     with site.databases.write_session.begin() as session:
         return create_appeal(session, decision_id, "It is a test of keyboards.").id
+
+
+def answer_appeal(site, appeal_id, outcome, moderator):
+    with site.databases.write_session.begin() as session:
+        verdict = Verdict(outcome, "We looked at it together.")
+        decide_appeal(session, site.registry, appeal_id, verdict, moderator.id)
 
 
 def case_of(site, case_id):

@@ -11,12 +11,11 @@ from modhub.base.errors import ApiError
 from modhub.db import now
 from modhub_auth.blocking import find_blocked
 from modhub_moderation.cases import decisions
-from modhub_moderation.cases.appeals import Verdict, decide_appeal
 from modhub_moderation.cases.models import Appeal, AppealOutcome, Decision
 from modhub_testing.mods import hide_mod
 from tests.people import delete_person, emails_to, read, register, text_of, write
 
-from .cases_kit import FACTS, NOTICE, STRANGER, appeal, appeal_link, case_of, make_case, rule
+from .cases_kit import FACTS, NOTICE, STRANGER, answer_appeal, appeal, appeal_link, case_of, make_case, rule
 from .conftest import make_moderator
 from .reporters import report
 
@@ -84,11 +83,7 @@ def test_every_decision_origin_and_outcome(  # noqa: PLR0917 - the table
         assert FACTS not in fixed[0]
         assert "Tool" not in fixed[0]
     assert deeds(site) == ["case decided"]
-    other = make_moderator(site, "Otto")
-    appeal_id = appeal(site, decision_id)
-    with site.databases.write_session.begin() as session:
-        verdict = Verdict(outcome, "We looked at it together.")
-        decide_appeal(session, site.registry, appeal_id, verdict, other.id)
+    answer_appeal(site, appeal(site, decision_id), outcome, make_moderator(site, "Otto"))
     reversed_ = outcome is AppealOutcome.REVERSED
     assert state_of(site, mod, ada) == (SHOWN if reversed_ and kind != "delete" else expected)
     (told,) = map(text_of, ada.emails("appeal"))

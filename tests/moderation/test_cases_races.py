@@ -1,6 +1,5 @@
 """Two at once: of two moderators one decides; a notice joins a case that is being decided, or opens the next one."""
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -11,13 +10,12 @@ from modhub.base.errors import ApiError
 from modhub.plugins.moderation import IModeration
 from modhub_auth.models import Account
 from modhub_auth.services import delete_account, lock_account
-from modhub_moderation.cases.appeals import Verdict, decide_appeal
 from modhub_moderation.cases.decisions import decide, lock_subject
 from modhub_moderation.cases.models import AppealOutcome, Decision
-from tests.people import delete_person
-from tests.races import at_once
+from tests.people import delete_person, read
+from tests.races import at_once, until
 
-from .cases_kit import appeal, case_of, make_case, rule, ruling_of
+from .cases_kit import answer_appeal, appeal, case_of, make_case, rule, ruling_of
 from .conftest import make_moderator
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
@@ -53,9 +51,8 @@ def test_an_appeal_is_decided_once(site, mo, case_id):
     assert refused == "appealed_already"
 
     def decide(moderator, outcome):
-        with site.databases.write_session.begin() as session:
-            decide_appeal(session, site.registry, appeal_id, Verdict(outcome, "We looked at it."), moderator.id)
-            return outcome.value
+        answer_appeal(site, appeal_id, outcome, moderator)
+        return outcome.value
 
     outcomes = outcomes_of(*(partial(decide, *both) for both in zip(others, AppealOutcome, strict=True)))
     assert min(outcomes) == "decided_already"
@@ -146,10 +143,4 @@ def _wait_for_a_waiting_transaction(site):
     waits = text(
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     )
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        with site.databases.readonly_session() as reading:
-            if reading.scalar(waits):
-                return
-        time.sleep(0.02)
-    raise AssertionError("nothing waits")
+    until(lambda: read(site, waits) != [0])

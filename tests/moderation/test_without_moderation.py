@@ -9,7 +9,8 @@ def test_hidden_stays_hidden_and_nothing_else_is_visible(start, site, ada, mo):
     # C-CAS-3
     mod, other = ada.publish("Bad tool"), ada.publish("Good tool")
     rule(site, make_case(site, ada, mod), "hide", mo)
-    eve = register_blocked(site, mo)
+    eve = register(site, "Eve")
+    rule(site, make_case(site, eve), "block", mo)
     without = start("modhub_auth", url=str(site.registry.settings["sqlalchemy.url"]))
     without.get(f"/api/modhub/{mod['id']}", status=404)
     without.get(f"/Modhub/{mod['id']}", status=404)
@@ -19,10 +20,3 @@ def test_hidden_stays_hidden_and_nothing_else_is_visible(start, site, ada, mo):
         without.get(gone, status=404)
     sign_in = {"email": eve.address, "password": PASSWORD}
     assert without.post_json("/api/auth/login", sign_in, status=403).json["error"] == "account_blocked"
-
-
-def register_blocked(site, mo):
-    """Somebody whom a moderator has blocked."""
-    eve = register(site, "Eve")
-    rule(site, make_case(site, eve), "block", mo)
-    return eve
