@@ -123,6 +123,11 @@ def decide(walk, kind, facts, section="decide"):
     walk.press(section)
 
 
+def report(mod, name, program):
+    sent = {"ground": "malware", "text": "It is bad.", "goodFaith": True, "name": name, "email": f"{name}@example.org"}
+    Caller(program.ports).need(201, "POST", f"/api/modhub/{mod['id']}/reports", sent)
+
+
 def open_case(walk, title):
     walk.page.goto(QUEUE)
     walk.page.locator("article h3 a", has_text=title).click()
@@ -222,9 +227,7 @@ def test_malware_is_told_to_those_who_have_it(moderated, walk, language):
     content = f"malware {language}".encode()
     digest, ada = sha256(content).hexdigest(), moderated.callers["Ada"]
     reported, other = ada.published(f"Evil {language}", content), ada.published(f"Rally HUD {language}", content)
-    notice = {"ground": "malware", "text": "It sends passwords.", "goodFaith": True}
-    notice |= {"name": "Rita", "email": f"rita-{language}@example.org"}  # Sam's has no more than three emails
-    Caller(ada.ports).need(201, "POST", f"/api/modhub/{reported['id']}/reports", notice)
+    report(reported, f"rita-{language}", ada)  # Sam's address has no more than three emails
     mo, visitor = walk("Mo", language), walk("", language)
     open_case(mo, f"Evil {language}")
     expect(mo.page.get_by_text(f"Rally HUD {language}")).to_be_visible()
@@ -251,8 +254,7 @@ def test_malware_is_told_to_those_who_have_it(moderated, walk, language):
 def test_the_queue_works_by_keyboard(moderated, walk):
     # C-QUE-5
     mod = moderated.callers["Ada"].published("Keys")
-    notice = {"ground": "malware", "text": "It is bad.", "goodFaith": True, "name": "Kim", "email": "kim@example.org"}
-    Caller(moderated.callers["Ada"].ports).need(201, "POST", f"/api/modhub/{mod['id']}/reports", notice)
+    report(mod, "kim", moderated.callers["Ada"])
     mo = walk("Mo", "en")
     page = mo.page
     page.goto(QUEUE)

@@ -20,20 +20,26 @@ def summary(mod, *, published, owner=OWNER, hidden=False):
     return ModSummary(mod["id"], mod["guid"], mod["title"], owner, published, mod["version"], hidden)
 
 
-def test_a_draft_and_a_hidden_mod_are_there_and_not_published(site):
+def test_drafts_and_hidden_mods_are_there_and_not_published_with_what_depends_on_them(site):
     mods = site.find_service(IMods)
-    public, draft, hidden = published_mod(site, 8, "Public"), new_mod(site, title="Draft"), published_mod(site)
+    first, draft, hidden = published_mod(site, title="First"), new_mod(site, title="Draft"), published_mod(site)
     hide_mod(site, hidden)
-    expected = {
-        public["id"]: summary(public, published=True, owner=8),
-        draft["id"]: summary(draft, published=False),
+    other = published_mod(site, 8, "Depending", requires=[first["guid"]])
+    published_mod(site, 9, "Also", requires=[first["guid"], draft["guid"]])
+    own = {
         hidden["id"]: summary(hidden, published=False, hidden=True),
+        draft["id"]: summary(draft, published=False),
+        first["id"]: summary(first, published=True),
     }
+    expected = {**own, other["id"]: summary(other, published=True, owner=8)}
     with site.databases.readonly_session() as session:
         summaries = mods.get_mods(session, [*expected, 999, -1, 10**40])
         assert mods.get_mods(session, []) == {}
+        account_mods = mods.get_mods_of_account(session, OWNER)
     assert {key: mod._replace(published_at=None) for key, mod in summaries.items()} == expected
     assert [key for key, mod in summaries.items() if mod.published_at is None] == [draft["id"]]
+    assert [mod._replace(published_at=None) for mod, _ in account_mods] == [*own.values()]
+    assert [users for _, users in account_mods] == [0, 1, 2]
 
 
 def test_a_locked_mod_cannot_be_deleted_meanwhile(site):
@@ -44,21 +50,6 @@ def test_a_locked_mod_cannot_be_deleted_meanwhile(site):
         with pytest.raises(OperationalError):
             other.execute(delete(Mod).where(Mod.id == mod["id"]))
     site.get(mod_address(mod), status=200)
-
-
-def test_the_mods_of_an_account_come_with_what_depends_on_them(site):
-    first, draft = published_mod(site, title="First"), new_mod(site, title="Draft")
-    hidden = published_mod(site, title="Hidden")
-    hide_mod(site, hidden)
-    published_mod(site, 8, "Depending", requires=[first["guid"]])
-    published_mod(site, 9, "Also", requires=[first["guid"], draft["guid"]])
-    with site.databases.readonly_session() as session:
-        account_mods = site.find_service(IMods).get_mods_of_account(session, OWNER)
-    assert [(mod._replace(published_at=None), users) for mod, users in account_mods] == [
-        (summary(hidden, published=False, hidden=True), 0),
-        (summary(draft, published=False), 1),
-        (summary(first, published=True), 2),
-    ]
 
 
 def test_who_changes_a_vote_casts_it_again(site):

@@ -79,7 +79,6 @@ def test_a_page_says_how_to_install(start):
     mod = published_mod(site, title="<b>Bars</b>")
     beside = site.get(mod["url"]).html.select(".download-help a")
     address = f"{mod['url']}/install"
-    assert (beside[1]["href"], beside[1].text) == (address, "How to install")
     assert beside[0]["data-help"] == address
     page = site.get(address).html
     links = [link["href"] for link in page.select("main a")]

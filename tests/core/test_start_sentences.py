@@ -106,14 +106,11 @@ MISTAKES = {
 """What is set, and what follows ``modhub does not start:``; ``…`` is any text."""
 
 
-def is_said(message, sentence):
-    return re.fullmatch(re.escape(sentence).replace("…", ".*"), message) is not None
-
-
-def refusal(settings):
+def check_refusal(settings, sentence):
     with pytest.raises(SystemExit) as end:
         modhub.main({}, **{name: value for name, value in settings.items() if value is not None})
-    return str(end.value.code).removeprefix("modhub does not start: ")
+    message = str(end.value.code).removeprefix("modhub does not start: ")
+    assert re.fullmatch(re.escape(sentence).replace("…", ".*"), message), message
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
@@ -130,8 +127,7 @@ def test_a_start_says_what_is_wrong(good, mistake, monkeypatch):
     feature.includeme = includeme
     monkeypatch.setitem(sys.modules, FEATURE, feature)
     settings, sentence = MISTAKES[mistake]
-    message = refusal(good | settings)
-    assert is_said(message, sentence), message
+    check_refusal(good | settings, sentence)
 
 
 def test_an_old_postgresql_is_refused(good, postgres, monkeypatch):
@@ -142,8 +138,7 @@ def test_an_old_postgresql_is_refused(good, postgres, monkeypatch):
             ((14, 0), MISTAKES["the schema is old"][1]),
         ):
             monkeypatch.setattr(PGDialect, "_get_server_version_info", lambda *_, version=version: version)
-            message = refusal(good | {"sqlalchemy.url": url})
-            assert is_said(message, sentence), message
+            check_refusal(good | {"sqlalchemy.url": url}, sentence)
 
 
 def test_postgresql_says_what_is_wrong(good, postgres):
@@ -154,14 +149,12 @@ def test_postgresql_says_what_is_wrong(good, postgres):
         connection.execute("CREATE ROLE modhub LOGIN PASSWORD 'another'")
         missing = f"postgresql+psycopg://modhub@/modhub?{url.partition('?')[2]}"
         try:
-            message = refusal(good | {"sqlalchemy.url": missing})
-            assert is_said(message, 'the database cannot be reached (…): database "modhub" does not exist.'), message
+            absent = 'the database cannot be reached (…): database "modhub" does not exist.'
+            check_refusal(good | {"sqlalchemy.url": missing}, absent)
             rules.write_text("local all modhub scram-sha-256\n" + before)
             connection.execute(reload)
-            message = refusal(good | {"sqlalchemy.url": missing.replace("modhub@", "modhub:wrong@")})
-            assert is_said(
-                message, 'the database cannot be reached (…): password authentication failed for user "modhub".'
-            ), message
+            wrong = 'the database cannot be reached (…): password authentication failed for user "modhub".'
+            check_refusal(good | {"sqlalchemy.url": missing.replace("modhub@", "modhub:wrong@")}, wrong)
         finally:
             rules.write_text(before)
             connection.execute(reload)
