@@ -25,6 +25,10 @@ def storage(site):
 def damage_in(site, url):
     store = modhub.open_store(site.registry, make=False, url=url)
     assert store is not None
+    return damage(site, store)
+
+
+def damage(site, store):
     with site.databases.readonly_session() as session:
         return list(maintenance.blob_damage(session, store))
 
@@ -89,8 +93,7 @@ def test_what_is_uploaded_and_deleted_meanwhile_is_right(site, tmp_path):
     source.open = open_slowly
     result = moving.copy_store(site.databases, source, target, lambda _: None)
     assert result.damaged == []
-    with site.databases.readonly_session() as session:
-        assert list(maintenance.blob_damage(session, target)) == []
+    assert damage(site, target) == []
 
 
 def test_mistakes_are_one_line(site, run, tmp_path):

@@ -32,12 +32,6 @@ def test_a_mod_is_reported_to_the_contact_page(start, tmp_path):
     assert known == unknown.replace("999", str(draft["id"]))
 
 
-def test_without_a_contact_page_there_is_nothing(start):
-    site = start(TEST_ACCOUNTS)
-    page = site.get(published_mod(site)["url"])
-    assert "Report this mod" not in page.text
-
-
 class ReportForms:
     def mod_address(self, mod_id):
         return f"/Modhub/{mod_id}/notice"

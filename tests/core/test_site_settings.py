@@ -40,6 +40,7 @@ def test_without_settings_nothing_of_it_is_there(site):
     page = site.get("/Modhub")
     assert "<title>Mods · modhub</title>" in page.text
     assert "accent" not in page.text
+    assert "Report this mod" not in site.get(published_mod(site)["url"])
     for name in ("contact", "imprint", "privacy", "terms"):
         assert f"/Modhub/{name}" not in page.text
         absent = site.get(f"/Modhub/{name}", status=404)

@@ -10,7 +10,7 @@ import time
 import pytest
 import transaction
 from prometheus_client import REGISTRY
-from sqlalchemy import BigInteger, literal_column, select, type_coerce, update
+from sqlalchemy import BigInteger, insert, literal_column, select, type_coerce, update
 from sqlalchemy.exc import OperationalError
 
 from modhub.catalogue.models import Game
@@ -42,21 +42,19 @@ def workers():
     made.stop()
 
 
-def lease_of(databases, holder):
-    return HeldLease(databases, "deeds", holder, LEASE_SECONDS)
+def lease_of(site, holder):
+    return HeldLease(site.databases, "deeds", holder, LEASE_SECONDS)
 
 
-def add_game(databases, name):
-    with databases.write_session.begin() as session:
-        session.add(Game(name=name, folded=name))
+def add_game(site, name):
+    people.write(site, insert(Game).values(name=name, folded=name))
 
 
-def shift(databases, seconds):
+def shift(site, seconds):
     """Let the lease end ``seconds`` later than it does."""
-    clock = literal_column(CLOCKS[databases.dialect], BigInteger)
+    clock = literal_column(CLOCKS[site.databases.dialect], BigInteger)
     until = type_coerce(clock + int(seconds * 1e6), Lease.until.type)
-    with databases.write_session.begin() as session:
-        session.execute(update(Lease).values(until=until))
+    people.write(site, update(Lease).values(until=until))
 
 
 def test_rounds_go_on_until_a_stop_and_one_is_the_last(site, workers):
@@ -195,11 +193,11 @@ def test_two_long_rounds_that_hang_hold_up_no_short_one(site, workers, monkeypat
 
 @pytest.mark.postgres
 def test_a_lease_has_one_holder_and_passes_on_when_it_lapses(site):
-    first, other = (lease_of(site.databases, holder) for holder in ("one", "other"))
+    first, other = (lease_of(site, holder) for holder in ("one", "other"))
     assert first.take()
     assert not other.take()
     assert first.take()
-    shift(site.databases, -0.001)
+    shift(site, -0.001)
     assert other.take()
     assert not first.take()
     release_leases(site.databases, "one", [])  # nothing of its own
@@ -208,43 +206,43 @@ def test_a_lease_has_one_holder_and_passes_on_when_it_lapses(site):
     release_leases(site.databases, "other", [])
     assert first.take()
     # A clock that was set back by an hour: nobody waits for it.
-    shift(site.databases, 3600)
+    shift(site, 3600)
     assert other.take()
 
 
 @pytest.mark.postgres
 def test_who_does_not_hold_the_lease_only_reads(site):
-    assert lease_of(site.databases, "one").take()
+    assert lease_of(site, "one").take()
     with site.counted() as statements:
-        assert not lease_of(site.databases, "other").take()
+        assert not lease_of(site, "other").take()
     assert [statement.split()[0] for statement in statements] == ["SELECT"]
 
 
 @pytest.mark.postgres
 def test_many_take_it_at_once_and_one_has_it(site):
     for _ in range(5):
-        leases = [lease_of(site.databases, f"{number}") for number in range(6)]
+        leases = [lease_of(site, f"{number}") for number in range(6)]
         assert sorted(at_once([lease.take for lease in leases])) == [False] * 5 + [True]
-        shift(site.databases, -1)
+        shift(site, -1)
 
 
 @pytest.mark.postgres
 def test_what_a_woken_process_writes_is_rolled_back(site):
-    other = lease_of(site.databases, "other")
+    other = lease_of(site, "other")
 
     def run(_registry):
-        add_game(site.databases, "before")
+        add_game(site, "before")
         # While this process is frozen, the lease lapses.
-        elsewhere = threading.Thread(target=lambda: (shift(site.databases, -1), other.take()))
+        elsewhere = threading.Thread(target=lambda: (shift(site, -1), other.take()))
         elsewhere.start()
         elsewhere.join()
         manager = transaction.TransactionManager(explicit=True)
         with pytest.raises(LeaseLost), manager:
             site.databases.joined_session(manager).add(Game(name="joined", folded="joined"))
-        add_game(site.databases, "after")
+        add_game(site, "after")
 
     assert not Workers().run_round(site.registry, worker(run, 60, alone=True))
-    add_game(site.databases, "later, in no round")
+    add_game(site, "later, in no round")
     assert people.read(site, select(Game.name)) == ["before", "later, in no round"]
 
 
@@ -276,8 +274,8 @@ def test_who_has_lost_the_lease_exports_neither_success_nor_failure(site):
     for _ in range(2):
         assert not mine.run_round(site.registry, alone)
     assert (read("success_timestamp_seconds") is None, read("failed_rounds")) == (False, 2)
-    shift(site.databases, -1)
-    assert lease_of(site.databases, "other").take()
+    shift(site, -1)
+    assert lease_of(site, "other").take()
     assert mine.run_round(site.registry, alone)
     assert (read("success_timestamp_seconds"), read("failed_rounds")) == (None, 0)
 
@@ -324,7 +322,7 @@ def test_workers_end_while_threads_can_still_be_started(site, tmp_path):
     command = [sys.executable, "-W", "ignore", str(program), url]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert (ended.returncode, ended.stdout.splitlines()) == (0, ["round", "exit []"]), ended.stderr
-    assert lease_of(site.databases, "mine").take(), "it was released"
+    assert lease_of(site, "mine").take(), "it was released"
 
 
 @pytest.mark.postgres
@@ -333,9 +331,9 @@ def test_doctor_names_work_that_nobody_does(site, monkeypatch):
     monkeypatch.setattr(declared, "workers", [worker(print, alone=True), worker(print)])
     admin = type("Admin", (), {"databases": site.databases, "declarations": declared})
     assert list(find_worker_problems(admin)) == []
-    lease_of(site.databases, "one").take()
+    lease_of(site, "one").take()
     assert list(find_worker_problems(admin)) == []
-    shift(site.databases, -1200)
+    shift(site, -1200)
     (sentence,) = find_worker_problems(admin)
     assert sentence == "no process has run the worker of deeds for 20 minutes: is modhub running?"
 
