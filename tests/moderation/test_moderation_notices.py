@@ -1,8 +1,7 @@
 """Reports by programs: who may, what is refused, which case they join."""
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from threading import Barrier
+from functools import partial
 
 import pytest
 from sqlalchemy import update
@@ -13,6 +12,7 @@ from modhub_moderation.notices import views
 from modhub_testing.mods import hide_mod
 from modhub_testing.workers import run_worker
 from tests.people import Person, block, delete_person, make_key, register, write
+from tests.races import at_once
 
 from .reporters import STRANGER, cases_of, notices_of, report, start_moderated
 
@@ -142,16 +142,7 @@ def test_one_caller_and_one_account_send_so_many_in_a_window(start, monkeypatch)
 def test_notices_at_the_same_moment_join_one_case(site, ada):
     # C-NTC-1
     mod, callers = ada.publish(), 6
-    together = Barrier(callers)
-
-    def send(number):
-        together.wait(timeout=30)
-        answer = report(site, mod, email=f"s{number}@example.org", status="*")
-        return int(answer.status_int)
-
-    with ThreadPoolExecutor(callers) as pool:
-        statuses = list(pool.map(send, range(callers)))
-    assert statuses == [201] * callers
+    at_once([partial(report, site, mod, email=f"s{number}@example.org") for number in range(callers)])
     (case,) = cases_of(site)
     assert [notice.case_id for notice in notices_of(site)] == [case.id] * callers
     assert case.weight == 500 + callers

@@ -23,6 +23,7 @@ from . import conftest
 pytestmark = pytest.mark.slow
 
 CALLERS = 6
+KEY = {"Idempotency-Key": "one"}
 
 
 @pytest.fixture
@@ -41,13 +42,13 @@ def begin(start, monkeypatch):
     return start_with
 
 
-def create(person, status=201, key=""):
-    headers = {**person.bearer, "Idempotency-Key": key} if key else person.bearer
+def create(person, status=201, **more):
+    headers = {**person.bearer, **more}
     return person.site.post_json("/api/modhub", {"title": "A mod"}, headers=headers, status=status).json
 
 
-def upload(person, mod, query="images", *, size=10, status=201, key=""):
-    headers = {**person.bearer, "Idempotency-Key": key} if key else person.bearer
+def upload(person, mod, query="images", *, size=10, status=201, **more):
+    headers = {**person.bearer, **more}
     return person.site.post(f"/api/modhub/{mod['id']}/{query}", b"x" * size, headers=headers, status=status)
 
 
@@ -68,11 +69,11 @@ def test_mods_have_a_limit_that_deletion_frees(begin):
     site = begin(quota_mods=2)
     ada = register(site, "Ada")
     mod = create(ada)
-    create(ada, key="one")
+    create(ada, **KEY)
     refused = create(ada, 403)
     assert (refused["error"], refused["limit"], refused["used"]) == ("quota", 2, 2)
     # What was done is answered again.
-    create(ada, key="one")
+    create(ada, **KEY)
     create(register(site, "Bob"))
     ada.call("delete", f"/api/modhub/{mod['id']}", status=204)
     create(ada)
@@ -107,8 +108,8 @@ def test_uploads_within_an_hour_have_a_limit(begin, monkeypatch):
     upload(ada, mod, "code?version=1")
     upload(ada, mod, "code?version=1", status=409)  # what is refused does not count
     age_uploads(site, timedelta(minutes=40))
-    first = upload(ada, mod, key="image").json
-    assert upload(ada, mod, key="image").json["assets"] == first["assets"], "what was done is answered again"
+    first = upload(ada, mod, **KEY).json
+    assert upload(ada, mod, **KEY).json["assets"] == first["assets"], "what was done is answered again"
     with monkeypatch.context() as patch:
         patch.setattr(views, "receive_upload", lambda *_: pytest.fail("the body was read"))
         answer = upload(ada, mod, status=429)
