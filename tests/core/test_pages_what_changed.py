@@ -116,18 +116,13 @@ def test_an_entry_takes_every_format_and_shows_what_was_typed(site, author):
     shown = form.submit("preview", status=200)
     assert shown.html.select_one(f"#note-{note['id']} #text-shown li strong").text == "b"
     assert entry_form(author, mod, note)["text"].value.strip() == PLAIN
+    other = published_mod(site)
+    write(author, other, PLAIN, "text")
+    delete_mod(site, other)
+    assert site.count_rows(NoteSource) == 1, "it goes with its mod"
     # A text by the API is HTML again, and its own source.
     write_note(site, mod, note["id"], "<p>By the API</p>")
     assert entry_form(author, mod, note)["text"].value.strip() == "<p>By the API</p>"
-    assert site.count_rows(NoteSource) == 0
-
-
-def test_sources_go_with_their_mod(site, author):
-    # C-PAGE-16
-    mod = published_mod(site)
-    release(author, mod, "2", PLAIN)
-    assert site.count_rows(NoteSource) == 1
-    delete_mod(site, mod)
     assert site.count_rows(NoteSource) == 0
 
 

@@ -9,15 +9,9 @@ from modhub_testing.mods import hide_mod, insert_mods, published_mod
 pytestmark = pytest.mark.postgres
 
 
-GROUPS = {
-    "found-descriptions": "section[aria-labelledby=found-descriptions] li a",
-    "found-authors": "section[aria-labelledby=found-authors] li a",
-}
-
-
 def found(site, q, group="found-descriptions"):
     """The titles or names in a group."""
-    return [link.text for link in site.get("/Modhub", {"q": q}).html.select(GROUPS[group])]
+    return [link.text for link in site.get("/Modhub", {"q": q}).html.select(f"section[aria-labelledby={group}] li a")]
 
 
 def test_descriptions_are_found_by_whole_words(site):

@@ -13,6 +13,7 @@ from tests.bodies import END, MB, BodyApp, chunk, post, resident, seen, sized
 from tests.races import at_once
 
 KB = 1024
+CHUNKED = post("/large", "Transfer-Encoding: chunked")
 
 
 def until(service, held):
@@ -39,7 +40,7 @@ def test_a_body_is_held_from_its_first_byte_to_its_answer():
             until(service, 2_000_010)
             assert client.ask(b"x" * 999_990).status == 200
             until(service, 0)
-            client.send(post("/large", "Transfer-Encoding: chunked") + chunk(2_000_000))
+            client.send(CHUNKED + chunk(2_000_000))
             until(service, 2_000_000)
             assert client.ask(END).status == 200
             until(service, 0)
@@ -61,7 +62,7 @@ def _too_long(client, service):
 
 
 def _malformed(client, service):
-    client.send(post("/large", "Transfer-Encoding: chunked") + chunk(1_000_000))
+    client.send(CHUNKED + chunk(1_000_000))
     until(service, 1_000_000)
     assert client.ask(b"zz\r\n").status == 400
 
@@ -106,7 +107,7 @@ def test_beyond_the_bound_a_large_body_is_refused_until_there_is_room(chunked, c
             first.send(sized(2 * MB) + b"x" * (2 * MB - 1))
             until(service, 2 * MB - 1)
             if chunked:
-                second.send(post("/large", "Transfer-Encoding: chunked") + chunk(2 * MB))
+                second.send(CHUNKED + chunk(2 * MB))
             else:
                 second.send(sized(MB + 2))
             assert refused(second.answer()) == BUSY
@@ -151,9 +152,7 @@ def test_the_sum_is_exact_whatever_many_clients_do_at_once():
                         if dice.random() < 0.5:
                             connection.send(sized(size) + b"x" * dice.choice([size, size // 2]))
                         else:
-                            connection.send(
-                                post("/large", "Transfer-Encoding: chunked") + chunk(size) + dice.choice([END, b""])
-                            )
+                            connection.send(CHUNKED + chunk(size) + dice.choice([END, b""]))
                         connection.socket.settimeout(0.1)
                         connection.answer()
                     except OSError:
@@ -173,7 +172,7 @@ def test_the_sum_is_exact_whatever_many_clients_do_at_once():
     "sent",
     [
         sized(64 * KB) + b"x" * (64 * KB - 1),
-        post("/large", "Transfer-Encoding: chunked") + chunk(500 * KB),
+        CHUNKED + chunk(500 * KB),
         b"GET / HTTP/1.1\r\nX: " + b"x" * (62 * KB),
     ],
     ids=["small", "chunked", "head"],
