@@ -18,6 +18,12 @@ def service():
         yield service
 
 
+@pytest.fixture
+def client(service):
+    with RawClient(service) as connected:
+        yield connected
+
+
 def seen(service, request):
     """What the application was told of it."""
     with RawClient(service) as client:
@@ -72,14 +78,13 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_could_be_read_in_two_ways_is_answered_once_in_json_and_closed(service, name):
+def test_what_could_be_read_in_two_ways_is_answered_once_in_json_and_closed(client, name):
     # C-HTTP-10, T-D1, T-H1
     status, request = REFUSED[name]
-    with RawClient(service) as client:
-        client.send(request + b"GET /second HTTP/1.1\r\nHost: a\r\n\r\n")
-        answer = client.answer()
-        assert answer.status == status
-        assert client.ended()
+    client.send(request + b"GET /second HTTP/1.1\r\nHost: a\r\n\r\n")
+    answer = client.answer()
+    assert answer.status == status
+    assert client.ended()
     body = json.loads(answer.body)
     assert sorted(body) == ["error", "message"]
     assert body["error"].replace("_", "").isalpha()
@@ -105,20 +110,18 @@ TAKEN = {
 
 
 @pytest.mark.parametrize("name", TAKEN)
-def test_what_can_be_read_in_one_way_only_is_taken_and_the_connection_kept(service, name):
-    with RawClient(service) as client:
-        answer = client.ask(TAKEN[name])
-        assert answer.status == 200
-        assert json.loads(answer.body)["body"] == ("abc" if TAKEN[name].startswith(b"POST") else "")
-        if b"HTTP/1.0" not in TAKEN[name]:
-            assert json.loads(client.ask(get(line="GET /next HTTP/1.1")).body)["PATH_INFO"] == "/next"
+def test_what_can_be_read_in_one_way_only_is_taken_and_the_connection_kept(client, name):
+    answer = client.ask(TAKEN[name])
+    assert answer.status == 200
+    assert json.loads(answer.body)["body"] == ("abc" if TAKEN[name].startswith(b"POST") else "")
+    if b"HTTP/1.0" not in TAKEN[name]:
+        assert json.loads(client.ask(get(line="GET /next HTTP/1.1")).body)["PATH_INFO"] == "/next"
 
 
-def test_a_request_may_come_byte_by_byte(service):
-    with RawClient(service) as client:
-        for byte in post(CHUNKED, body='3;a="b"\r\nabc\r\n2\r\nde\r\n0\r\nX: y\r\n\r\n'):
-            client.send(bytes([byte]))
-        assert json.loads(client.answer().body)["body"] == "abcde"
+def test_a_request_may_come_byte_by_byte(client):
+    for byte in post(CHUNKED, body='3;a="b"\r\nabc\r\n2\r\nde\r\n0\r\nX: y\r\n\r\n'):
+        client.send(bytes([byte]))
+    assert json.loads(client.answer().body)["body"] == "abcde"
 
 
 @pytest.mark.parametrize(
