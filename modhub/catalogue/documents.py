@@ -140,10 +140,9 @@ class MineDocument(Struct):
     mods: Annotated[list[ModDocument], about("All mods of the account, drafts too, most recently changed first")]
 
 
-class NoteDocument(Struct, rename="camel", frozen=True):
+class NoteDocument(Struct, rename="camel"):
     """A changelog entry."""
 
-    # Frozen, so that it can be part of a fragment's cache key.
     id: Annotated[int, about("The number in addresses", 31)]
     title: Annotated[
         str | None,
