@@ -94,6 +94,11 @@ class FakeService:
         self.mods[mod.guid] = mod
         return mod
 
+    @property
+    def fetched(self):
+        """The requests for files."""
+        return [call for call, _ in self.asked if "/Modhub/file" in call]
+
     def plan(self, body):
         order = {}
         missing = {}
@@ -268,6 +273,12 @@ def fake(monkeypatch):
         yield made
 
 
+def renew(*mods):
+    """Replace their files by a version 2."""
+    for mod in mods:
+        mod.content, mod.version = b"newer %d" % mod.id, "2"
+
+
 def files(folder):
     """The files of the mods, by ``guid/name``."""
     paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and PRIVATE not in path.parts)
@@ -302,6 +313,10 @@ class Runs:
         printed = self.capsys.readouterr()
         self.told = printed.err
         return json.loads(printed.out)
+
+    def install(self, *mods):
+        """Install them, as must succeed."""
+        return self(0, "install", *(mod.guid for mod in mods))
 
 
 @pytest.fixture

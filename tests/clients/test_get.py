@@ -22,13 +22,13 @@ def test_a_mod_and_what_it_requires(fake, run, folder):
     assert files(folder) == expected(base, middle, top)
     assert list((folder / PRIVATE / "parts").iterdir()) == []
     fake.asked.clear()
-    assert run(0, "install", top.guid)["kept"] == 3
+    assert run.install(top)["kept"] == 3
     assert [call for call, _ in fake.asked] == ["POST /api/modhub/plan"]
 
 
 def test_an_update_fetches_what_has_changed_alone(fake, run, folder):
     base, old, top = fake.add(1), fake.add(2), fake.add(3, requires=[1, 2])
-    run(0, "install", top.guid)
+    run.install(top)
     assert run(0, "update")["updated"] == []
     base.content, base.version, base.name = b"newer", "2", "other.zip"
     top.requires = (base.guid,)
@@ -39,24 +39,24 @@ def test_an_update_fetches_what_has_changed_alone(fake, run, folder):
     assert report["removed"] == [old.guid]
     assert files(folder) == expected(base, top)
     assert not (folder / old.guid).exists()
-    assert sum("/Modhub/file/" in call for call, _ in fake.asked) == 2
+    assert len(fake.fetched) == 2
 
 
 def test_damaged_files_are_installed_again(fake, run, folder):
     mod = fake.add(1)
-    run(0, "install", mod.guid)
+    run.install(mod)
     (folder / mod.guid / mod.name).write_bytes(b"x" * len(mod.content))
     assert run(ExitCode.DIFFERENT, "check")["damaged"] == [mod.guid]
     run(0, "update")
     assert files(folder) == expected(mod)
     (folder / mod.guid / mod.name).unlink()
-    run(0, "install", mod.guid)
+    run.install(mod)
     assert files(folder) == expected(mod)
 
 
 def test_check_is_two_requests_and_tells_by_its_code(fake, run, folder):
     mods = [fake.add(number) for number in range(5)]
-    run(0, "install", *(mod.guid for mod in mods))
+    run.install(*mods)
     fake.asked.clear()
     assert run(0, "check")["same"] == 5
     assert [call for call, _ in fake.asked] == ["POST /api/modhub/updates", "POST /api/modhub/plan"]
@@ -72,7 +72,7 @@ def test_check_sees_what_an_update_would_do(fake, run, folder):
     base, mod, rival = fake.add(1), fake.add(2), fake.add(3)
     unused = fake.add(4)
     mod.requires = (unused.guid,)
-    run(0, "install", mod.guid, rival.guid)
+    run.install(mod, rival)
     assert run(0, "check").keys() == {
         *("exit", "damaged", "changed", "gone", "advised", "same", "required", "conflicts", "missing", "unneeded")
     }
@@ -96,7 +96,7 @@ def test_check_sees_what_an_update_would_do(fake, run, folder):
 
 def test_what_a_mod_newly_requires_is_remembered(fake, run, folder):
     base, mod, other = fake.add(1), fake.add(2), fake.add(3, requires=[1])
-    run(0, "install", mod.guid, other.guid)
+    run.install(mod, other)
     mod.requires = (base.guid,)
     run(0, "update")
     run(0, "remove", other.guid)
@@ -105,7 +105,7 @@ def test_what_a_mod_newly_requires_is_remembered(fake, run, folder):
 
 def test_remove_takes_what_only_that_mod_required(fake, run, folder):
     base, shared, removed, kept = fake.add(1), fake.add(2), fake.add(3, requires=[1, 2]), fake.add(4, requires=[2])
-    run(0, "install", removed.guid, kept.guid)
+    run.install(removed, kept)
     (folder / removed.guid / "notes.txt").write_text("mine")
     fake.asked.clear()
     assert run(ExitCode.CONFLICT, "remove", shared.guid)["required"] == [shared.guid]
@@ -117,7 +117,7 @@ def test_remove_takes_what_only_that_mod_required(fake, run, folder):
 
 def test_a_lock_installs_the_same_files_elsewhere_or_none(fake, run, folder, tmp_path):
     base, top = fake.add(1, version="ä \U0001f600"), fake.add(2, requires=[1])
-    run(0, "install", top.guid)
+    run.install(top)
     lock = tmp_path / "mods.lock"
     run(0, "export-lock", "--output", str(lock))
     assert run(0, "export-lock") == json.loads(lock.read_text("utf-8"))
@@ -170,7 +170,7 @@ def test_a_lookup_that_names_the_rest_is_asked_again(fake, run, folder):
     fake.mods_at_once = 7
     mods = [fake.add(number) for number in range(15)]
     top = fake.add(99, requires=range(15))
-    run(0, "install", top.guid)
+    run.install(top)
     assert files(folder) == expected(*mods, top)
     assert sum("/lookup" in call for call, _ in fake.asked) == 3
 
@@ -199,7 +199,7 @@ def test_a_folder_remembers_its_service(fake, run, folder, monkeypatch):
 
 def test_without_the_service(fake, run, folder):
     mod = fake.add(1)
-    run(0, "install", mod.guid)
+    run.install(mod)
     before = files(folder)
     for words in (["update"], ["check"], ["install", mod.guid], ["install", fake.add(2).guid]):
         report = run(ExitCode.UNREACHABLE, *words, url="http://127.0.0.1:9")
@@ -226,7 +226,7 @@ def test_no_credential_is_ever_sent(fake, run, monkeypatch, tmp_path):
     monkeypatch.setenv("MODHUB_API_KEY", "a-key")
     mod = fake.add(1)
     run(0, "search")
-    run(0, "install", mod.guid)
+    run.install(mod)
     run(0, "check")
     names = {name for _, headers in fake.asked for name in headers}
     conditions = {"If-Match", "If-Range", "Range"}

@@ -15,7 +15,7 @@ ADVISED = 1
 def test_check_warns_and_ends_with_1(fake, run, capsys, folder):
     # C-ADV-7
     good, bad = fake.add(1), fake.add(2, title="Rally\x1b HUD")
-    run(0, "install", good.guid, bad.guid)
+    run.install(good, bad)
     assert run(0, "check")["advised"] == []
     fake.advise(bad)
     # Another file whose digest begins as that of a good one is not meant.
@@ -34,7 +34,7 @@ def test_check_warns_and_ends_with_1(fake, run, capsys, folder):
 def test_a_warning_comes_before_all_else(fake, run, folder):
     # C-ADV-7
     mod, other = fake.add(1), fake.add(2)
-    run(0, "install", mod.guid, other.guid)
+    run.install(mod, other)
     fake.advise(mod)
     (folder / other.guid / "mod.zip").write_bytes(b"damaged")
     report = run(ADVISED, "check")
@@ -53,15 +53,15 @@ def test_install_refuses_and_changes_nothing(fake, run, folder):
         assert (report["error"], [told["guid"] for told in report["advised"]]) == ("advised", [base.guid])
         assert "--allow-advised" in report["message"]
     assert files(folder) == {}
-    assert not any("/Modhub/file/" in call for call, _ in fake.asked)
+    assert fake.fetched == []
     assert len(run(0, "install", "--allow-advised", top.guid)["installed"]) == 2
-    assert run(0, "install", top.guid)["kept"] == 2
+    assert run.install(top)["kept"] == 2
 
 
 def test_update_refuses_the_new_file_and_takes_the_one_after_it(fake, run, folder):
     # C-ADV-7
     mod = fake.add(1, b"first")
-    run(0, "install", mod.guid)
+    run.install(mod)
     fake.advise(fake.add(1, b"second"))
     assert run(ADVISED, "update")["error"] == "advised"
     assert [*files(folder).values()] == [b"first"]
@@ -77,7 +77,7 @@ def test_update_refuses_the_new_file_and_takes_the_one_after_it(fake, run, folde
 def test_a_lock_is_refused_too(fake, run, folder, tmp_path):
     # C-ADV-7
     mod = fake.add(1)
-    run(0, "install", mod.guid)
+    run.install(mod)
     lock = tmp_path / "mods.lock"
     run(0, "export-lock", "--output", str(lock))
     run(0, "remove", mod.guid)
@@ -94,7 +94,7 @@ def test_it_tells_five_digits_or_nothing(fake, run, mods, questions):
     # C-ADV-7, T-G10
     added = [fake.add(number) for number in range(mods)]
     fake.advisories = {}
-    run(0, "install", *(mod.guid for mod in added))
+    run.install(*added)
     fake.advise(added[-1])
     fake.asked_for_advisories.clear()
     assert [told["guid"] for told in run(ADVISED, "check")["advised"]] == [added[-1].guid]
@@ -105,7 +105,7 @@ def test_it_tells_five_digits_or_nothing(fake, run, mods, questions):
 
 def test_a_service_without_advisories_is_asked_once(fake, run):
     # C-ADV-7
-    run(0, "install", *(fake.add(number).guid for number in range(9)))
+    run.install(*(fake.add(number) for number in range(9)))
     fake.asked_for_advisories.clear()
     run(0, "check")
     assert len(fake.asked_for_advisories) == 1

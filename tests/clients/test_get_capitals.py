@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from modhub_client.get import folder
+from modhub_client.get import folder as folder_module
 from modhub_client.get.installation import PRIVATE
-from modhub_client.get.main import main
+
+from .conftest import expected, files, renew
 
 
 def as_on_disk(path):
@@ -48,22 +49,20 @@ def _kill(path):
 
 @pytest.mark.usefixtures("_no_capitals")
 @pytest.mark.parametrize("is_killed", [False, True])
-def test_a_name_with_other_capitals_is_the_same_file(fake, tmp_path, is_killed, monkeypatch):
+def test_a_name_with_other_capitals_is_the_same_file(fake, run, folder, is_killed, monkeypatch):
     mod, other = fake.add(1), fake.add(2)
     mod.name, other.name = "HUD.zip", "other.zip"
-    words = ["--url", fake.url]
-    assert main([*words, "install", mod.guid, other.guid, "--into", str(tmp_path)]) == 0
-    mod.name, mod.content, mod.version = "hud.zip", b"newer", "2"
-    other.name, other.content, other.version = "another.zip", b"newer, too", "2"
+    run.install(mod, other)
+    renew(mod, other)
+    mod.name, other.name = "hud.zip", "another.zip"
     if is_killed:
         with monkeypatch.context() as patch:
             # After the moves, before the deletions.
-            patch.setattr(folder, "sync_directory", _kill)
+            patch.setattr(folder_module, "sync_directory", _kill)
             with pytest.raises(RuntimeError, match="killed"):
-                main(["update", "--into", str(tmp_path)])
-    assert main(["update", "--into", str(tmp_path)]) == 0
-    assert main(["check", "--into", str(tmp_path)]) == 0
-    assert [(path.name, path.read_bytes()) for path in (tmp_path / mod.guid).iterdir()] == [("hud.zip", b"newer")]
-    assert [path.name for path in (tmp_path / other.guid).iterdir()] == ["another.zip"]
-    assert main(["remove", mod.guid, "--into", str(tmp_path)]) == 0
-    assert not (tmp_path / mod.guid).exists()
+                run(0, "update")
+    run(0, "update")
+    run(0, "check")
+    assert files(folder) == expected(mod, other)
+    run(0, "remove", mod.guid)
+    assert not (folder / mod.guid).exists()

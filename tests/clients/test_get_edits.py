@@ -8,6 +8,8 @@ from modhub_client.get.folder import local_problem
 from modhub_client.get.installation import PRIVATE
 from modhub_client.get.outcome import ExitCode
 
+from .conftest import renew
+
 
 def edit(folder, mod, content=b"mine"):
     (folder / mod.guid / mod.name).write_bytes(content)
@@ -15,11 +17,10 @@ def edit(folder, mod, content=b"mine"):
 
 def test_an_update_keeps_a_copy_of_an_edited_file(fake, run, folder):
     edited, renamed, plain = fake.add(1), fake.add(2), fake.add(3)
-    run(0, "install", edited.guid, renamed.guid, plain.guid)
+    run.install(edited, renamed, plain)
     edit(folder, edited)
     edit(folder, renamed, b"mine, too")
-    for mod in (edited, renamed, plain):
-        mod.content, mod.version = b"newer %d" % mod.id, "2"
+    renew(edited, renamed, plain)
     renamed.name = "other.zip"
     report = run(0, "update")
     copies = {copy["guid"]: Path(copy["path"]) for copy in report["edited"]}
@@ -36,7 +37,7 @@ def test_an_update_keeps_a_copy_of_an_edited_file(fake, run, folder):
 
 def test_each_edit_is_kept_once(fake, run, folder):
     mod = fake.add(1)
-    run(0, "install", mod.guid)
+    run.install(mod)
     for content in (b"first", b"second", b"first", b""):
         edit(folder, mod, content)
         run(0, "update")
@@ -47,22 +48,22 @@ def test_each_edit_is_kept_once(fake, run, folder):
 
 def test_what_is_removed_or_was_there_before_is_kept_too(fake, run, folder):
     base, top, other = fake.add(1), fake.add(2, requires=[1]), fake.add(3)
-    run(0, "install", top.guid)
+    run.install(top)
     edit(folder, base)
     report = run(0, "remove", top.guid)
     assert [Path(copy["path"]).read_bytes() for copy in report["edited"]] == [b"mine"]
     assert run.told.count("\n") == 1
     (folder / other.guid).mkdir()
     edit(folder, other, b"made by hand")
-    report = run(0, "install", other.guid)
+    report = run.install(other)
     assert [Path(copy["path"]).read_bytes() for copy in report["edited"]] == [b"made by hand"]
 
 
 def test_nothing_is_replaced_if_the_copy_has_no_room(fake, run, folder, monkeypatch):
     mod = fake.add(1)
-    run(0, "install", mod.guid)
+    run.install(mod)
     edit(folder, mod)
-    mod.content = b"newer"
+    renew(mod)
 
     def full(*_):
         raise local_problem(OSError(errno.ENOSPC, "No space left on device"))
@@ -73,4 +74,4 @@ def test_nothing_is_replaced_if_the_copy_has_no_room(fake, run, folder, monkeypa
     assert (folder / mod.guid / mod.name).read_bytes() == b"mine"
     assert not (folder / PRIVATE / "journal.json").exists()
     run(0, "update")
-    assert (folder / mod.guid / mod.name).read_bytes() == b"newer"
+    assert (folder / mod.guid / mod.name).read_bytes() == b"newer 1"

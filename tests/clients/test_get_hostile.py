@@ -17,7 +17,7 @@ from modhub_client.get.outcome import ExitCode
 from modhub_client.names import clean_name
 from modhub_testing.commands import run_on_terminal
 
-from .conftest import expected, files
+from .conftest import expected, files, renew
 
 ROOT = Path(modhub_client.__file__).parents[1]
 PROGRAM = "import sys; sys.path.insert(0, sys.argv.pop(1)); from modhub_client.get.main import main; sys.exit(main())"
@@ -40,7 +40,7 @@ def test_an_answer_that_no_service_gives_is_refused(fake, install, folder, lie, 
     assert install(good, bad) == ExitCode.BAD_ANSWER
     assert capsys.readouterr().err.startswith("modhub-get: ")
     assert files(folder) == {}
-    assert not [call for call, _ in fake.asked if "/Modhub/file" in call]
+    assert fake.fetched == []
 
 
 def of_plan(change):
@@ -84,7 +84,7 @@ def test_no_redirect_is_followed(fake, install, folder):
     fake.served = lambda *_: (307, {"Location": "/Modhub/file/1"}, b"")
     assert install(mod) == ExitCode.BAD_ANSWER
     assert files(folder) == {}
-    assert sum("/Modhub/file" in call for call, _ in fake.asked) == 1
+    assert len(fake.fetched) == 1
 
 
 @pytest.mark.parametrize(
@@ -112,11 +112,11 @@ def test_a_file_that_is_replaced_meanwhile_is_planned_again(fake, install, folde
 
     def replace(*_):
         if mod.version == "1":
-            mod.content, mod.version = b"newer", "2"
+            renew(mod)
 
     fake.served = replace
     assert install(mod) == 0
-    assert files(folder) == {f"{mod.guid}/{mod.name}": b"newer"}
+    assert files(folder) == {f"{mod.guid}/{mod.name}": b"newer 1"}
 
 
 def test_a_name_that_was_damaged_on_its_way_is_asked_for_again(fake, install, folder):
@@ -205,7 +205,7 @@ def test_a_killed_program_leaves_a_whole_folder(fake, folder):
     assert files(folder) == complete
 
 
-def test_no_link_is_followed(fake, install, folder, tmp_path):
+def test_no_link_is_followed(fake, install, run, folder, tmp_path):
     mod = fake.add(1)
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -221,8 +221,8 @@ def test_no_link_is_followed(fake, install, folder, tmp_path):
     assert (outside / mod.name).read_text() == "precious"
     (folder / mod.guid / mod.name).unlink()
     (folder / mod.guid / mod.name).symlink_to(outside / mod.name)
-    assert main(["check", "--offline", "--into", str(folder)]) == ExitCode.DIFFERENT
-    assert main(["remove", mod.guid, "--into", str(folder)]) == 0
+    run(ExitCode.DIFFERENT, "check", "--offline")
+    run(0, "remove", mod.guid)
     assert (outside / mod.name).read_text() == "precious"
 
 

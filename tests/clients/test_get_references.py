@@ -10,7 +10,7 @@ from modhub_client.get.main import main
 from modhub_client.get.outcome import ExitCode
 from modhub_client.names import ModReference, parse_reference
 
-from .conftest import expected, files
+from .conftest import expected, files, renew
 
 GUID = "6b1f5c1e-8a57-4c9e-9f4e-2d1a6c1f7b90"
 
@@ -89,7 +89,7 @@ def test_an_address_names_the_service_of_a_new_folder(fake, folder, tmp_path):
 
 def test_list(fake, run, lines):
     base, top = fake.add(1, title="Base"), fake.add(2, title="a top", requires=[1], version="2")
-    run(0, "install", top.guid)
+    run.install(top)
     fake.asked.clear()
     mods = run(0, "list")["mods"]
     assert [(mod["guid"], mod["requested"]) for mod in mods] == [(top.guid, True), (base.guid, False)]
@@ -101,9 +101,9 @@ def test_list(fake, run, lines):
 
 def test_outdated(fake, run, lines):
     old, new, gone = fake.add(1), fake.add(2), fake.add(3)
-    run(0, "install", old.guid, new.guid, gone.guid)
+    run.install(old, new, gone)
     assert run(0, "outdated")["outdated"] == []
-    old.content, old.version = b"newer", "2"
+    renew(old)
     del fake.mods[gone.guid]
     fake.asked.clear()
     report = run(0, "outdated")
@@ -165,16 +165,17 @@ def test_a_dry_run_changes_nothing(fake, run, folder, tmp_path):
     assert [mod["guid"] for mod in report["install"]] == [base.guid, unused.guid, top.guid]
     assert (report["dryRun"], report["install"][0]["bytes"]) == (True, len(base.content))
     assert not folder.exists()
-    assert not [call for call, _ in fake.asked if "/Modhub/file" in call]
+    assert fake.fetched == []
     run(ExitCode.NOT_AVAILABLE, "install", GUID, "--dry-run")
-    run(0, "install", top.guid)
+    run.install(top)
     lock = tmp_path / "mods.lock"
     run(0, "export-lock", "--output", str(lock))
     elsewhere = tmp_path / "elsewhere"
     words = ["--url", fake.url, "install", "--lock", str(lock), "--into", str(elsewhere), "--dry-run"]
     assert main(words) == 0
     assert not elsewhere.exists()
-    top.content, top.version, top.requires = b"newer", "2", (base.guid,)
+    renew(top)
+    top.requires = (base.guid,)
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     report = run(0, "update", "--dry-run")
     assert [mod["version"] for mod in report["update"]] == ["2"]
@@ -193,9 +194,9 @@ def test_quiet_is_silent_if_all_is_well(fake, run, lines):
     for words in (["install", mod.guid], ["update"], ["check"]):
         assert lines("-q", *words) == lines(*words, "--quiet") == []
     assert lines("list", "--quiet")[0].startswith(mod.guid)
-    mod.content = b"newer"
+    renew(mod)
     assert lines("check", "-q", code=ExitCode.DIFFERENT) == [
-        f"Update: Mod 1 ({mod.guid}) 1",
+        f"Update: Mod 1 ({mod.guid}) 2",
         "0 of 1 mods are as they should be.",
     ]
     assert run(0, "update", "--quiet")["updated"][0]["guid"] == mod.guid

@@ -9,7 +9,6 @@ import pytest
 from modhub_client.get import transfer
 from modhub_client.get.folder import exclusive_lock
 from modhub_client.get.installation import PRIVATE, open_installation
-from modhub_client.get.main import main
 from modhub_client.get.outcome import ExitCode
 from modhub_client.output import ClientError
 
@@ -77,7 +76,7 @@ def test_a_full_disk_is_not_kept_full(fake, install, folder, monkeypatch):
     assert not (folder / large.guid).exists()
 
 
-def test_a_disk_that_is_full_when_files_are_put_in_place_keeps_them(fake, install, folder, monkeypatch):
+def test_a_disk_that_is_full_when_files_are_put_in_place_keeps_them(fake, install, run, folder, monkeypatch):
     mod = fake.add(1)
 
     def full(*_):
@@ -88,12 +87,12 @@ def test_a_disk_that_is_full_when_files_are_put_in_place_keeps_them(fake, instal
         assert install(mod) == ExitCode.FOLDER
     assert len(parts(folder)) == 1
     fake.mods.clear()
-    assert main(["check", "--offline", "--into", str(folder)]) == 0
+    run(0, "check", "--offline")
     assert (folder / mod.guid / mod.name).read_bytes() == mod.content
 
 
-def test_old_leftovers_are_removed_at_start(fake, install, folder):
-    assert install(fake.add(1)) == 0
+def test_old_leftovers_are_removed_at_start(fake, run, folder):
+    run.install(fake.add(1))
     private = folder / PRIVATE
     old, new = (private / "parts" / f"{number}.{'0' * 64}" for number in (1, 2))
     killed = [private / ".state.json.abc", private / ".journal.json.abc"]
@@ -101,7 +100,7 @@ def test_old_leftovers_are_removed_at_start(fake, install, folder):
         file.write_bytes(b"x")
     long_ago = time.time() - 8 * 24 * 3600
     os.utime(old, (long_ago, long_ago))
-    assert main(["check", "--offline", "--into", str(folder)]) == 0
+    run(0, "check", "--offline")
     assert [file.exists() for file in (old, new, *killed)] == [False, True, False, False]
 
 

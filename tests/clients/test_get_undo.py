@@ -10,12 +10,7 @@ from modhub_client.get.installation import PRIVATE
 from modhub_client.get.main import main
 from modhub_client.get.outcome import ExitCode
 
-from .conftest import expected, files
-
-
-def renew(*mods):
-    for mod in mods:
-        mod.content, mod.version = b"newer %d" % mod.id, "2"
+from .conftest import expected, files, renew
 
 
 def kept(folder):
@@ -25,7 +20,7 @@ def kept(folder):
 
 def test_undo_puts_back_what_the_last_update_replaced_and_removed(fake, run, folder):
     base, top, other = fake.add(1), fake.add(2, requires=[1]), fake.add(3)
-    run(0, "install", top.guid, other.guid)
+    run.install(top, other)
     before, state = files(folder), run(0, "list")
     renew(top)
     top.name, top.requires = "other.zip", ()
@@ -46,7 +41,7 @@ def test_undo_puts_back_what_the_last_update_replaced_and_removed(fake, run, fol
 
 def test_only_the_last_update_that_changed_a_file_is_kept(fake, run, folder):
     first, second = fake.add(1), fake.add(2)
-    run(0, "install", first.guid, second.guid)
+    run.install(first, second)
     run(ExitCode.NOT_AVAILABLE, "undo")
     renew(first)
     run(0, "update")
@@ -59,7 +54,7 @@ def test_only_the_last_update_that_changed_a_file_is_kept(fake, run, folder):
 
 def test_undo_leaves_alone_what_was_changed_otherwise_since(fake, run, folder):
     first, second, third = fake.add(1), fake.add(2), fake.add(3)
-    run(0, "install", first.guid, second.guid, third.guid)
+    run.install(first, second, third)
     (folder / third.guid / third.name).write_bytes(b"mine")
     renew(first, second, third)
     run(0, "update")
@@ -72,7 +67,7 @@ def test_undo_leaves_alone_what_was_changed_otherwise_since(fake, run, folder):
 
 def test_undo_keeps_what_its_user_edited_and_believes_no_kept_file(fake, run, folder):
     mod = fake.add(1)
-    run(0, "install", mod.guid)
+    run.install(mod)
     old = mod.content
     renew(mod)
     run(0, "update")
@@ -92,7 +87,7 @@ def test_a_run_that_is_killed_leaves_nothing_half_done(fake, run, folder, monkey
     mods = [fake.add(1), fake.add(2), fake.add(3, requires=[1, 2])]
     if not links:
         monkeypatch.setattr("modhub_client.get.folder.os.link", no_links)
-    run(0, "install", *(mod.guid for mod in mods))
+    run.install(*mods)
     before = files(folder)
     renew(*mods)
     mods[0].name = "renamed.zip"
@@ -114,7 +109,7 @@ def test_a_run_that_is_killed_leaves_nothing_half_done(fake, run, folder, monkey
         assert all(content in {before.get(path), after.get(path)} for path, content in present.items())
         assert {path.partition("/")[0] for path in present} == {mod.guid for mod in mods}
         # What was begun is finished without the service.
-        assert main(["check", "--offline", "--into", str(folder)]) == 0, steps
+        assert run(0, "check", "--offline"), steps
         assert not (folder / PRIVATE / "journal.json").exists()
         # It is done, or nothing of it; either way all of it can still be done or undone.
         assert files(folder) in (before, after)
@@ -159,7 +154,7 @@ def ago(days):
 
 def test_a_cooldown_leaves_out_young_files(fake, run, folder):
     young, old, gone = fake.add(1), fake.add(2), fake.add(3)
-    run(0, "install", young.guid, old.guid, gone.guid)
+    run.install(young, old, gone)
     renew(young, old)
     young.uploaded_at, old.uploaded_at = ago(6.9), ago(7.1)
     planned = run(0, "update", "--cooldown", "7", "--dry-run")
@@ -178,7 +173,7 @@ def test_a_cooldown_leaves_out_young_files(fake, run, folder):
 
 def test_a_cooldown_leaves_out_what_needs_a_young_mod(fake, run, folder):
     former, top, other = fake.add(1), fake.add(2, requires=[1]), fake.add(3)
-    run(0, "install", top.guid, other.guid)
+    run.install(top, other)
     before = files(folder)
     new, between = fake.add(4), fake.add(5, requires=[4])
     renew(top)
@@ -196,7 +191,7 @@ def test_a_cooldown_leaves_out_what_needs_a_young_mod(fake, run, folder):
 
 def test_a_cooldown_needs_the_time_and_asks_for_no_advice_on_what_it_leaves_out(fake, run, folder):
     mod = fake.add(1)
-    run(0, "install", mod.guid)
+    run.install(mod)
     renew(mod)
     mod.uploaded_at = "yesterday"
     run(ExitCode.BAD_ANSWER, "update", "--cooldown", "7")

@@ -171,12 +171,6 @@ def test_wrong_calls_send_nothing(words, capsys):
     assert capsys.readouterr().err.startswith("modhub-publish: ")
 
 
-def test_no_argument_takes_a_key():
-    with pytest.raises(SystemExit) as ended:
-        run("https://a", "--key", "k", "key")
-    assert ended.value.code == 2
-
-
 def test_a_key_over_plain_http_to_elsewhere_is_warned_of(monkeypatch, capsys):
     monkeypatch.setattr(client.ServiceClient, "call", lambda *_: client.Answer(200, b'{"ok": true}'))
     assert run("http://mods.example.org", "key") == 0

@@ -127,7 +127,7 @@ def test_the_code_file_may_follow_options(line):
     assert (arguments.mod, arguments.file) == ("12", Path("code"))
 
 
-@pytest.mark.parametrize("line", ["mod 12 code more", "mod mod.toml --imag x"])
+@pytest.mark.parametrize("line", ["mod 12 code more", "mod mod.toml --imag x", "--key k key"])
 def test_unknown_arguments_are_refused(line):
     with pytest.raises(SystemExit) as ended:
         command.parse_console_arguments(line.split())
