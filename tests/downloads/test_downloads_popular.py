@@ -10,18 +10,14 @@ from modhub.catalogue.models import Vote
 from modhub.db import now
 from modhub_downloads.models import DailyDownloads, PopularMod, PopularState
 from modhub_downloads.popular import update_popular, weight_of
-from modhub_testing.mods import hide_mod, insert_mods, mod_address, new_mod, published_mod, upload_asset
+from modhub_testing.mods import hide_mod, insert_mods, new_mod, published_mod, upload_asset
 from modhub_testing.workers import find_worker
+from tests.owning import delete_mod, vote
 from tests.people import read, write
 
 from .conftest import FEATURES, count
 
 pytestmark = pytest.mark.postgres
-
-
-def vote(site, mod, *votes):
-    for account, value in votes:
-        site.as_account(account).put_json(mod_address(mod, "vote"), {"value": value})
 
 
 def compute(site):
@@ -46,11 +42,10 @@ def test_downloads_of_the_week_come_first_then_its_votes_then_the_newest(site):
     count(site, mods["b"]["id"], (1, 6))
     count(site, mods["c"]["id"], (3, 5))
     count(site, mods["d"]["id"], (8, 500))
-    vote(site, mods["c"], (8, 1), (9, 1), (10, 1))
-    vote(site, mods["e"], (8, 1), (9, 1))
-    vote(site, mods["f"], (8, -1), (9, 1), (10, 1), (11, 1), (12, -1))
-    vote(site, mods["g"], (8, -1))
-    vote(site, mods["d"], (8, 1), (9, 1), (10, 1))
+    votes = {"c": [1, 1, 1], "e": [1, 1], "f": [-1, 1, 1, 1, -1], "g": [-1], "d": [1, 1, 1]}
+    for name, values in votes.items():
+        for account, value in enumerate(values, start=8):
+            vote(site, mods[name], account, value)
     old = now() - timedelta(days=7, seconds=5)
     write(site, update(Vote).where(Vote.mod_id == mods["d"]["id"]).values(cast_at=old))
     compute(site)
@@ -120,7 +115,7 @@ def test_hidden_and_deleted_mods_leave_at_once_and_drafts_never_appear(site):
     compute(site)
     assert "Canary" not in popular(site)
     hide_mod(site, hidden)
-    site.as_account(7).delete(mod_address(deleted), status=204)
+    delete_mod(site, deleted)
     assert popular(site) == ["a", "x"]
     assert deleted["id"] not in weights(site)
     for address in ("/Modhub", "/Modhub/feed?sort=popular", "/Modhub/feed.json?sort=popular"):

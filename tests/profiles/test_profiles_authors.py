@@ -14,8 +14,9 @@ from modhub.plugins.events import AccountDeleted
 from modhub_profiles.limits import PICTURE
 from modhub_profiles.models import AuthorProfile
 from modhub_testing import stored_files
-from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, published_mod, restore_mod
+from modhub_testing.mods import OWNER, hide_mod, new_mod, published_mod, restore_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor
+from tests.owning import delete_mod
 from tests.people import actions, read
 
 from .conftest import image
@@ -148,7 +149,7 @@ def test_a_profile_is_seen_while_a_mod_is(site):
     site.get(address)
     for path in ("/Modhub", mod["url"], "/Modhub/by/8", f"/Modhub/{draft['id']}"):
         assert SENTENCE not in site.get(path, status="*").text
-    site.as_account(OWNER).delete(mod_address(mod), status=204)
+    delete_mod(site, mod)
     site.get(address, status=404)
 
 

@@ -5,6 +5,7 @@ from sqlalchemy import select
 from modhub_profiles.models import ModLinks
 from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, publish_test_mod, published_mod, restore_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor, workshop_form
+from tests.owning import delete_mod
 from tests.people import actions, read
 
 NOTHING = {"source": None, "report": None, "community": None, "license": None}
@@ -133,5 +134,5 @@ def test_links_end_with_their_mod(site):
     mod, other = published_mod(site), published_mod(site)
     put(site, mod, **ALL)
     put(site, other, **ALL)
-    site.as_account(OWNER).delete(mod_address(mod), status=204)
+    delete_mod(site, mod)
     assert read(site, select(ModLinks.mod_id)) == [other["id"]]

@@ -17,6 +17,7 @@ from modhub_testing.mods import (
     published_mod,
     upload_asset,
 )
+from tests.owning import delete_mod, edit_mod, write_note
 from tests.people import write
 
 pytestmark = pytest.mark.slow
@@ -45,9 +46,9 @@ def test_an_entry_for_each_mod_with_its_latest_change(site):
     assert feed(site) == {"feed": feed(site)["feed"], "serial": 0, "more": False, "changes": []}
     edited, uploaded, deleted = (published_mod(site, title=title) for title in ("One", "Two", "Three"))
     new_mod(site)
-    site.as_account(OWNER).put_json(mod_address(edited), {"title": "Uno"})
+    edit_mod(site, edited, title="Uno")
     upload_asset(site, uploaded, "code", b"new", version="2")
-    site.as_account(OWNER).delete(mod_address(deleted))
+    delete_mod(site, deleted)
     answer = feed(site)
     assert [entry.pop("at")[-1] for entry in answer["changes"]] == ["Z"] * 3
     assert answer == {
@@ -106,28 +107,26 @@ def last_change(site, mod):
 def test_edits_of_the_changelog_are_changes(site):
     # C-SYNC-5
     mod = published_mod(site, version="1")
-    owner = site.as_account(OWNER)
 
-    def note_address(place):
-        note = owner.get(mod_address(mod, "notes")).json["notes"][place]
-        return mod_address(mod, "changelog", note["id"])
+    def write_first(mod, text):
+        notes = site.as_account(OWNER).get(mod_address(mod, "notes")).json["notes"]
+        write_note(site, mod, notes[0]["id"], text)
 
-    owner.put_json(note_address(0), {"text": "First."})
+    write_first(mod, "First.")
     assert last_change(site, mod) == (2, "edited")
     # The mod was written by a machine whose clock is ahead.
     for table in (Mod, PublicMod):
         write(site, update(table).values(updated_at=now() + timedelta(minutes=5)))
-    owner.put_json(note_address(0), {"text": "First of all."})
+    write_first(mod, "First of all.")
     with site.databases.readonly_session() as session:
         assert not [problem for problem in unrecorded_changes(session) if "last change" in problem]
     upload_asset(site, mod, "code", b"another", version="2")
-    owner.put_json(mod_address(mod), {"title": "A new file stays visible"})
+    edit_mod(site, mod, title="A new file stays visible")
     assert last_change(site, mod) == (5, "file")
     # Nobody learns of drafts and hidden mods.
     draft = new_mod(site)
     upload_asset(site, draft, "code", version="1")
-    (note,) = owner.get(mod_address(draft, "notes")).json["notes"]
-    owner.put_json(mod_address(draft, "changelog", note["id"]), {"text": "x"})
+    write_first(draft, "x")
     hide_mod(site, mod)
-    owner.put_json(note_address(0), {"text": "Hidden."})
+    write_first(mod, "Hidden.")
     assert last_change(site, mod) == (6, "deleted")

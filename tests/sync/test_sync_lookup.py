@@ -15,6 +15,7 @@ from modhub_testing.mods import (
     restore_mod,
     upload_asset,
 )
+from tests.owning import edit_mod
 
 from .conftest import plan
 
@@ -68,10 +69,6 @@ def relations_of(site, mod):
     return plan(site, mod["guid"])["steps"][-1]["relations"]
 
 
-def edit(site, mod, **fields):
-    site.as_account(OWNER).put_json(mod_address(mod), fields, status=200)
-
-
 def test_a_check_tells_other_requirements_and_conflicts(site):
     # C-SYNC-17
     base, rival, mod = published_mod(site), published_mod(site), published_mod(site)
@@ -81,23 +78,23 @@ def test_a_check_tells_other_requirements_and_conflicts(site):
     alike = {"changed": [], "gone": [], "same": 2}
     assert updates(site, have, plain) == {**alike, "relationsChanged": [], "relations": []}
     for fields in ({"requires": [base["guid"]]}, {"conflictsWith": [rival["guid"]]}, {"requires": []}):
-        edit(site, mod, **fields)
+        edit_mod(site, mod, **fields)
         now = relations_of(site, mod)
         assert now != known
         answer = updates(site, have | {"relations": known}, plain)
         theirs = [{"guid": mod["guid"], "relations": now}]
         assert answer == {**alike, "relationsChanged": [mod["guid"]], "relations": theirs}
         known = now
-    edit(site, mod, title="Another title", description="Other words.")
+    edit_mod(site, mod, title="Another title", description="Other words.")
     assert updates(site, have | {"relations": known})["relationsChanged"] == []
     # Nor do order and case count.
     listed = [base["guid"], rival["guid"]]
-    edit(site, mod, requires=listed, conflictsWith=[])
+    edit_mod(site, mod, requires=listed, conflictsWith=[])
     known = relations_of(site, mod)
     for spelled in (listed[::-1], [guid.upper() for guid in listed]):
-        edit(site, mod, requires=spelled)
+        edit_mod(site, mod, requires=spelled)
         assert relations_of(site, mod) == known
-    edit(site, mod, requires=[], conflictsWith=listed)
+    edit_mod(site, mod, requires=[], conflictsWith=listed)
     assert relations_of(site, mod) != known
 
 

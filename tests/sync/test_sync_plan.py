@@ -4,7 +4,8 @@ import uuid
 
 import pytest
 
-from modhub_testing.mods import OWNER, hide_mod, insert_mods, mod_address, new_mod, published_mod
+from modhub_testing.mods import hide_mod, insert_mods, new_mod, published_mod
+from tests.owning import edit_mod
 
 from .conftest import plan
 
@@ -83,7 +84,7 @@ def test_conflicts_are_pairs_with_both_paths(site):
     ]
     assert answer["conflicts"][1]["pair"][1] == {"guid": gone, "because": [], "title": None, "excludes": False}
     # An installed mod excludes a wanted one; both name each other: one pair.
-    site.as_account(OWNER).put_json(mod_address(installed), {"conflictsWith": [left["guid"], right["guid"]]})
+    edit_mod(site, installed, conflictsWith=[left["guid"], right["guid"]])
     assert plan(site, right["guid"], have=have)["conflictsTotal"] == 2
     both = plan(site, right["guid"], have=have)["conflicts"][-1]["pair"]
     assert [mod["excludes"] for mod in both] == [True, True]

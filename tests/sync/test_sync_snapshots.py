@@ -22,14 +22,13 @@ from modhub_sync.snapshots import SnapshotMaker
 from modhub_testing import TEST_ACCOUNTS, stored_files
 from modhub_testing.clocks import on_a_machine_that_is_ahead
 from modhub_testing.mods import (
-    OWNER,
     hide_mod,
-    mod_address,
     new_mod,
     published_mod,
     restore_mod,
 )
 from modhub_testing.workers import run_worker
+from tests.owning import delete_mod, edit_mod
 from tests.people import write
 from tests.races import at_once
 
@@ -65,7 +64,7 @@ def test_a_snapshot_is_the_list_by_serial(site, run_admin):
     new_mod(site)
     hidden = published_mod(site)
     hide_mod(site, hidden)
-    site.as_account(OWNER).put_json(mod_address(mods[0]), {"title": "Last"})
+    edit_mod(site, mods[0], title="Last")
     code, said = run_admin(site, "snapshot")
     assert (code, "Snapshot made: 4 mods, up to serial 7." in said) == (0, True)
     pointer = site.get(POINTER).json
@@ -103,14 +102,14 @@ def test_wrong_settings_stop_the_start(start, name, value):
     assert KEY[4:] not in str(refused.value)
 
 
-@pytest.mark.parametrize("lost", [hide_mod, lambda site, mod: site.as_account(OWNER).delete(mod_address(mod))])
+@pytest.mark.parametrize("lost", [hide_mod, delete_mod])
 def test_a_deleted_mod_makes_a_new_snapshot_and_ends_the_old_ones(site, lost):
     # C-SYNC-14
     mod = published_mod(site)
     other = published_mod(site)
     first = make(site)
     assert not make_if_due(site)
-    site.as_account(OWNER).put_json(mod_address(other), {"title": "Another"})
+    edit_mod(site, other, title="Another")
     assert not make_if_due(site)
     lost(site, mod)
     assert make_if_due(site)
@@ -204,9 +203,9 @@ def test_a_mod_that_changes_while_pages_are_read_is_in_the_changes(site, monkeyp
     # C-SYNC-12
     mods = [published_mod(site, title=f"mod {number}") for number in range(6)]
     monkeypatch.setattr(limits, "SNAPSHOT_PAGE", 2)
-    maker, own = SnapshotMaker(site.registry), site.as_account(OWNER)
+    maker = SnapshotMaker(site.registry)
     pages = type(maker.mods).get_page
-    acts = [lambda: own.put_json(mod_address(mods[5]), {"title": "changed"})]
+    acts = [lambda: edit_mod(site, mods[5], title="changed")]
 
     def page(*arguments):
         listed = pages(*arguments)
@@ -219,7 +218,7 @@ def test_a_mod_that_changes_while_pages_are_read_is_in_the_changes(site, monkeyp
     known = {line["guid"]: line["title"] for line in lines(site, pointer)}
     assert mods[5]["guid"] not in known
     for gone in (mods[0], mods[4]):
-        own.delete(mod_address(gone))
+        delete_mod(site, gone)
     changes = site.get(f"/api/modhub/changes?since={pointer['serial']}").json["changes"]
     for entry in changes:
         if entry["what"] == "deleted":
@@ -231,7 +230,7 @@ def test_a_mod_that_changes_while_pages_are_read_is_in_the_changes(site, monkeyp
 
 def fail_over(site, mod):
     """The serial of the snapshot would be one of the lost future."""
-    site.as_account(OWNER).delete(mod_address(mod), status=204)
+    delete_mod(site, mod)
     with site.databases.write_session.begin() as session:
         start_new_feed(session)
 

@@ -3,6 +3,7 @@
 from modhub.db.changes import ChangeReader
 from modhub_tags.models import ModTag
 from modhub_testing.mods import hide_mod, mod_address, new_mod, published_mod, restore_mod
+from tests.owning import delete_mod
 
 from .conftest import tag
 
@@ -57,6 +58,6 @@ def test_tags_go_with_their_mod(site):
     mod, kept = published_mod(site), published_mod(site)
     for tagged in (mod, kept):
         tag(site, tagged, "map", "timer")
-    site.as_account(7).delete(mod_address(mod), status=204)
+    delete_mod(site, mod)
     assert site.count_rows(ModTag) == 2
     site.get(mod_address(mod, "tags"), status=404)

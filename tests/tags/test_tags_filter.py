@@ -12,7 +12,8 @@ from modhub.catalogue.reading.service import CatalogueReader, ListParams
 from modhub_downloads.models import ModDownloads
 from modhub_tags.models import ModTag
 from modhub_testing import TEST_ACCOUNTS
-from modhub_testing.mods import hide_mod, insert_mods, mod_address, new_mod, published_mod
+from modhub_testing.mods import hide_mod, insert_mods, new_mod, published_mod
+from tests.owning import delete_mod
 from tests.people import write
 
 from .conftest import tag
@@ -139,7 +140,7 @@ def test_drafts_hidden_and_deleted_mods_are_not_found(site):
     for mod in (shown, hidden, deleted, draft):
         tag(site, mod, "map")
     hide_mod(site, hidden)
-    site.as_account(7).delete(mod_address(deleted), status=204)
+    delete_mod(site, deleted)
     for sort in ("new", "top", "downloads"):
         assert listed(site, f"tag=map&sort={sort}") == [shown["id"]]
 
