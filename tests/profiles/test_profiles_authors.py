@@ -8,11 +8,9 @@ from PIL import Image
 from sqlalchemy import select
 
 from modhub.blobs import BlobStore
-from modhub.blobs.maintenance import blob_damage, sweep
+from modhub.blobs.maintenance import sweep
 from modhub.blobs.models import StoredBlob
-from modhub.plugins.events import AccountDeleted
 from modhub_profiles.limits import PICTURE
-from modhub_profiles.models import AuthorProfile
 from modhub_testing import stored_files
 from modhub_testing.mods import OWNER, hide_mod, new_mod, published_mod, restore_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor
@@ -151,20 +149,6 @@ def test_a_profile_is_seen_while_a_mod_is(site):
         assert SENTENCE not in site.get(path, status="*").text
     delete_mod(site, mod)
     site.get(address, status=404)
-
-
-def test_a_profile_ends_with_its_account(site):
-    # C-PRF-6
-    published_mod(site)
-    describe(site, sentence=SENTENCE)
-    send_picture(site, image())
-    with site.databases.write_session.begin() as session:
-        site.registry.notify(AccountDeleted(account_id=OWNER, session=session, registry=site.registry))
-    with site.databases.readonly_session() as session:
-        assert session.scalar(select(AuthorProfile.account_id)) is None
-        assert list(blob_damage(session, site.find_service(BlobStore))) == []
-    sweep(site.databases, site.find_service(BlobStore), -1)
-    assert stored_files(site) == []
 
 
 def test_a_blocked_account_changes_nothing(site):
