@@ -42,9 +42,14 @@ def curate_game(site, name, display=None, icon=None):
     add_game(Admin(site.config), name, display, icon)
 
 
+def own_form(site, mod):
+    """The form of a mod's details, as its owner has it."""
+    return workshop_form(new_visitor(site, OWNER), f"/Modhub/mine/{mod['id']}")
+
+
 def save_details(site, mod, status=303, headers=None, **fields):
     """Send the form of a mod's details, as its owner."""
-    form = workshop_form(new_visitor(site, OWNER), f"/Modhub/mine/{mod['id']}")
+    form = own_form(site, mod)
     for name, value in fields.items():
         form[name] = value
     return form.submit(status=status, headers=headers)

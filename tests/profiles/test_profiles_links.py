@@ -4,8 +4,8 @@ from sqlalchemy import select
 
 from modhub_profiles.models import ModLinks
 from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, publish_test_mod, published_mod, restore_mod
-from modhub_testing.pages import form_at, messages_on, new_visitor, workshop_form
-from tests.owning import delete_mod
+from modhub_testing.pages import form_at, messages_on
+from tests.owning import delete_mod, own_form
 from tests.people import actions, read
 
 NOTHING = {"source": None, "report": None, "community": None, "license": None}
@@ -84,10 +84,6 @@ def test_the_page_of_a_mod_shows_them(site):
     assert again.html.select_one(".links dd").text == '<b>Ask</b> "me"'
     assert "<b>Ask" not in again.text
     assert "Lizenz" in site.get(mod["url"], headers={"Accept-Language": "de"}).html.select_one(".links").text
-
-
-def own_form(site, mod):
-    return workshop_form(new_visitor(site, OWNER), f"/Modhub/mine/{mod['id']}")
 
 
 def test_the_form_in_the_workshop_sets_them(site):

@@ -1,17 +1,14 @@
 """What pages show: the tags of a mod with links to the filter, and the form of its owner."""
 
 from modhub_testing.mods import mod_address, new_mod, published_mod
-from modhub_testing.pages import form_at, messages_on, new_visitor, workshop_form
+from modhub_testing.pages import form_at, messages_on, new_visitor
+from tests.owning import own_form
 
 from .conftest import SHIPPED, tag
 
 
 def chips(page):
     return {link.text: link["href"] for link in page.html.select('aside ul[aria-label="Tags"] a.chip')}
-
-
-def own_form(site, mod):
-    return workshop_form(new_visitor(site, 7), f"/Modhub/mine/{mod['id']}")
 
 
 def tick(form, *names):
