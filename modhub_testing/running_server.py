@@ -41,6 +41,13 @@ def running(app: Any, **settings: Any) -> Iterator[Server]:
             thread.join(30)
 
 
+@contextmanager
+def served(app: Any) -> Iterator[str]:
+    """Serve ``app`` like :func:`running`; its address."""
+    with running(app) as server:
+        yield "http://{}:{}".format(*server.addresses[0])
+
+
 class Clock:
     """The clock of a test's servers, which the test advances: deadlines of minutes expire only then."""
 

@@ -10,7 +10,7 @@ import pytest
 
 from modhub_testing import TEST_ACCOUNTS
 from modhub_testing.mods import new_mod, publish_test_mod, published_mod, upload_asset
-from modhub_testing.running_server import running
+from modhub_testing.running_server import served
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "clients.md").read_text("utf-8")
@@ -27,8 +27,8 @@ def published(start):
     required = published_mod(site)
     mod = new_mod(site, title="Rally", requires=[required["guid"]])
     upload_asset(site, mod, "code", CONTENT, name="rally.zip", version="1.0")
-    with running(site.app) as service:
-        yield "http://{}:{}".format(*service.addresses[0]), publish_test_mod(site, mod)
+    with served(site.app) as url:
+        yield url, publish_test_mod(site, mod)
 
 
 def here(example, published):

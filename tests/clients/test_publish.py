@@ -13,7 +13,7 @@ from pyramid.response import Response
 
 from modhub_client.publish import client, command
 from modhub_testing.lines import Relay
-from modhub_testing.running_server import running
+from modhub_testing.running_server import served
 
 PROGRAM = [sys.executable, "-m", "modhub_client.publish.command"]
 KEY = "the-agents-key"
@@ -57,8 +57,7 @@ class Scripted:
 @contextmanager
 def scripted(*answers, tells_all=False):
     app = Scripted([*answers], tells_all=tells_all)
-    with running(app) as server:
-        app.url = "http://{}:{}".format(*server.addresses[0])
+    with served(app) as app.url:
         yield app
 
 

@@ -16,7 +16,7 @@ from modhub_client.verify.runner import run_checks
 from modhub_client.verify.service import VerifiedService
 from modhub_testing import Site
 from modhub_testing.broken_service import BrokenService
-from modhub_testing.running_server import running
+from modhub_testing.running_server import served
 from tests.people import PASSWORD, cheap_hashes, register
 
 FEATURES = (
@@ -154,8 +154,7 @@ def verified_service(applications, dialect, folder):
             key = create_key(session, owner.id, "CI", None, 365).key
         account = RunCredentials(owner.address, PASSWORD, machine_key=BOTH)
         faulty = BrokenService(application.wsgi)
-        with running(faulty) as server:
-            url = "http://{}:{}".format(*server.addresses[0])
+        with served(faulty) as url:
             yield Verified(url, faulty, site, account, RunCredentials(publisher_key=key))
 
 
@@ -167,8 +166,8 @@ def _plain_environment(monkeypatch):
 
 @pytest.fixture(scope="session")
 def _shared_service(applications, tmp_path_factory):
-    with verified_service(applications, "sqlite", tmp_path_factory.mktemp("texts")) as served:
-        yield served
+    with verified_service(applications, "sqlite", tmp_path_factory.mktemp("texts")) as made:
+        yield made
 
 
 @pytest.fixture

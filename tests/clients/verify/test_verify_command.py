@@ -21,7 +21,7 @@ from modhub_client.verify.runner import try_check
 from modhub_client.verify.service import VerifiedService
 from modhub_testing.broken_service import BrokenService, Fault, answers, at, document, header, ignores, status
 from modhub_testing.lines import Relay
-from modhub_testing.running_server import running
+from modhub_testing.running_server import served
 
 pytestmark = pytest.mark.long
 
@@ -33,8 +33,8 @@ COMMAND = [sys.executable, "-m", "modhub_client.verify.main"]
 def empty(start):
     """The core alone, without a mod."""
     faulty = BrokenService(start("").app)
-    with running(faulty) as server:
-        yield "http://{}:{}".format(*server.addresses[0]), faulty
+    with served(faulty) as url:
+        yield url, faulty
 
 
 @pytest.fixture
@@ -50,6 +50,10 @@ def verify(capsys):
         return report
 
     return call
+
+
+def by_name(report):
+    return {check["name"]: check for check in report["checks"]}
 
 
 def test_an_empty_core_is_green_and_nothing_untried_is_passed(verify, empty):
@@ -210,11 +214,9 @@ def test_a_service_that_stays_busy_is_no_broken_clause(empty, verify, monkeypatc
     faulty.faults = [
         Fault(at("/api/modhub/games"), lambda request: Response(status=429, headers={"Retry-After": "99999"}))
     ]
-    report = verify(0, url, "--part", "read")
-    states = {check["name"]: (check["state"], check["detail"]) for check in report["checks"]}
-    state, detail = states["curated games have a name to show"]
-    assert state == "skipped"
-    assert "429" in detail
+    games = by_name(verify(0, url, "--part", "read"))["curated games have a name to show"]
+    assert games["state"] == "skipped"
+    assert "429" in games["detail"]
 
 
 def test_a_call_that_ends_the_connection_is_broken(empty, verify):
@@ -223,10 +225,9 @@ def test_a_call_that_ends_the_connection_is_broken(empty, verify):
             return None if b"GET /api/modhub/games " in data else data
 
     relay = Cutting(int(empty[0].rpartition(":")[2]))
-    report = verify(1, relay.endpoint, "--part", "read")
-    states = {check["name"]: check for check in report["checks"]}
-    assert states["curated games have a name to show"]["state"] == "broken"
-    assert "the connection failed" in states["curated games have a name to show"]["detail"]
+    games = by_name(verify(1, relay.endpoint, "--part", "read"))["curated games have a name to show"]
+    assert games["state"] == "broken"
+    assert "the connection failed" in games["detail"]
 
 
 def test_content_that_changes_meanwhile_is_no_fault(empty, verify):
