@@ -97,6 +97,10 @@ class Person:
             form[name] = value
         return form.submit("follow" if "follow" in form.fields else None, status=status)
 
+    def follow(self, page):
+        """Follow the mod or the author of a page."""
+        return self.press(page, f"{page}/follow")
+
     def emails(self, subject=""):
         """The emails that the person got with this in their subject, after sending all that waits; oldest first."""
         return emails_to(self.site, self.address, subject)

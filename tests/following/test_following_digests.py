@@ -31,7 +31,7 @@ HERE = "/Modhub/following"
 def follower(ada, bob):
     """Bob follows Ada, who has published "Tool", and gets digests daily."""
     ada.publish("First")
-    bob.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")
+    bob.follow(f"/Modhub/by/{ada.id}")
     bob.get_digests("daily")
     return bob
 
@@ -102,7 +102,7 @@ def test_a_version_is_new_since_its_mod_is_published(site, ada, bob):
     ada.upload(draft, "0.9")
     ada.upload(draft, "1.0")
     ada.publish("First")
-    bob.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")
+    bob.follow(f"/Modhub/by/{ada.id}")
     bob.get_digests("daily")
     assert make(site) == []
     ada.call("post", f"/api/modhub/{draft['id']}/publish")
@@ -119,7 +119,7 @@ def test_followers_of_mods_and_games_hear_too(site, ada, bob):
     # C-FOL-7
     mod = ada.publish("Tool", games=["Portal"])
     eve = register(ada.site, "Eve")
-    bob.press(mod["url"], f"{mod['url']}/follow")
+    bob.follow(mod["url"])
     eve.press("/Modhub?game=PORTAL", "/Modhub/following/game?game=PORTAL")
     for person in (bob, eve, ada):
         person.get_digests("daily")
@@ -159,7 +159,7 @@ def test_only_what_everybody_sees_and_only_to_whom_it_may_go(site, ada, follower
     # C-FOL-7, C-FOL-9
     unconfirmed, blocked, silent = (register(ada.site, name, confirmed=name != "Una") for name in ("Una", "Bea", "Sil"))
     for person in (unconfirmed, blocked, silent):
-        person.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")
+        person.follow(f"/Modhub/by/{ada.id}")
     for person in (unconfirmed, blocked):
         person.get_digests("daily")
     following = unconfirmed.pages.get(HERE)
@@ -240,7 +240,7 @@ def frequency(site, person):
 def test_a_digest_is_in_the_language_that_was_used(site, ada, bob):
     # C-FOL-8
     mod = ada.publish("Tool")
-    bob.press(mod["url"], f"{mod['url']}/follow")
+    bob.follow(mod["url"])
     forms = bob.pages.get(HERE, headers={"Accept-Language": "de"}).forms
     chosen = next(form for form in forms.values() if "frequency" in form.fields)
     chosen["frequency"] = "weekly"
@@ -296,7 +296,7 @@ def test_a_machine_whose_clock_is_ahead_loses_no_version_and_sends_none_too_soon
     # C-FOL-7
     mod = ada.publish("Tool")
     with on_a_machine_that_is_ahead():
-        bob.press(mod["url"], f"{mod['url']}/follow")
+        bob.follow(mod["url"])
         bob.get_digests("daily")
     ada.upload(mod, "2")
     with on_a_machine_that_is_ahead():

@@ -52,7 +52,7 @@ NGINX = Path(__file__).parents[2] / "deploy" / "nginx.conf"
 @pytest.fixture
 def follower(ada, bob):
     ada.publish("Tool", "1")
-    bob.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")
+    bob.follow(f"/Modhub/by/{ada.id}")
     return bob
 
 

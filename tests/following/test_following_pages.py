@@ -26,11 +26,11 @@ def listed(person):
 def test_a_reader_follows_a_mod_an_author_and_a_game(site, ada, bob):
     # C-FOL-1, C-FOL-2
     mod = ada.publish("Tool")
-    answer = bob.press(mod["url"], f"{mod['url']}/follow")
+    answer = bob.follow(mod["url"])
     assert answer.location.endswith(f"{mod['url']}#follow")
     page = bob.pages.get(mod["url"])
     assert page.html.select_one("form.follow button").text == "Unfollow"
-    bob.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")
+    bob.follow(f"/Modhub/by/{ada.id}")
     bob.press("/Modhub?game=Portal+%26+2", "/Modhub/following/game?game=Portal+%26+2")
     assert listed(bob) == ["Portal & 2", "Ada", "Tool"]
     assert new(bob) == ["Tool"]
@@ -60,11 +60,11 @@ def test_an_owner_sees_how_many_follow_a_mod(site, ada, bob):
         section = page.html.select_one('[aria-labelledby="followers"] p')
         return section.text if section else ""
 
-    bob.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")
+    bob.follow(f"/Modhub/by/{ada.id}")
     assert said(mod) == ""  # who follows the author follows no single mod
-    bob.press(mod["url"], f"{mod['url']}/follow")
+    bob.follow(mod["url"])
     assert said(mod) == "1 account follows this mod."
-    eve.press(mod["url"], f"{mod['url']}/follow")
+    eve.follow(mod["url"])
     assert (said(mod), said(other)) == ("2 accounts follow this mod.", "")
     assert "followers" not in site.get(mod["url"])
     bob.press("/Modhub/following", f"{mod['url']}/follow")
@@ -95,8 +95,8 @@ def test_visitors_sign_in_first(site, ada, bob):
 def test_what_nobody_sees_cannot_be_followed_and_is_not_shown(site, ada, bob):
     # C-FOL-1
     draft, mod = ada.draft("Draft"), ada.publish("Hidden")
-    bob.press(mod["url"], f"{mod['url']}/follow")
-    bob.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")
+    bob.follow(mod["url"])
+    bob.follow(f"/Modhub/by/{ada.id}")
     token = form_at(bob.pages.get(HERE), HERE)["csrf_token"].value
     hide_mod(site, mod)
     assert new(bob) == []
@@ -149,7 +149,7 @@ def test_what_is_new_is_paged_without_hidden_mods(ada, bob, site, monkeypatch):
     # C-FOL-2, C-FOL-1
     mods = [ada.publish(f"Mod {number}") for number in range(3)]
     for mod in mods:
-        bob.press(mod["url"], f"{mod['url']}/follow")
+        bob.follow(mod["url"])
     monkeypatch.setattr(pages, "PAGE_SIZE", 2)
     assert bob.pages.get(HERE).html.find("a", rel="next")["href"] == f"{HERE}?page=2"
     assert [new(bob), new(bob, "?page=2")] == [["Mod 2", "Mod 1"], ["Mod 0"]]
@@ -162,8 +162,8 @@ def test_what_is_new_is_paged_without_hidden_mods(ada, bob, site, monkeypatch):
 def test_following_ends_with_the_mod_and_with_the_account(site, ada, bob):
     # C-FOL-5
     mod, _other = ada.publish("Tool"), ada.publish("Other")
-    bob.press(mod["url"], f"{mod['url']}/follow")
-    bob.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")
+    bob.follow(mod["url"])
+    bob.follow(f"/Modhub/by/{ada.id}")
     eve = register(ada.site, "Eve")
     eve.press("/Modhub?game=portal", "/Modhub/following/game?game=portal")
     ada.call("delete", f"/api/modhub/{mod['id']}", status=204)

@@ -60,8 +60,8 @@ def test_the_cards_of_what_is_unread_say_so(ada, bob):
         return {title: badge.text for title, badge in badges.items() if badge}
 
     old, mod = ada.publish("Old", games=["Portal"]), ada.publish("Tool", games=["Portal"])
-    bob.press(mod["url"], f"{mod['url']}/follow")
-    bob.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")
+    bob.follow(mod["url"])
+    bob.follow(f"/Modhub/by/{ada.id}")
     bob.press("/Modhub?game=Portal", "/Modhub/following/game?game=Portal")
     assert marks() == {}
     bob.publish("My own", games=["Portal"])
@@ -69,7 +69,7 @@ def test_the_cards_of_what_is_unread_say_so(ada, bob):
     ada.publish("By the author")
     eve = register(ada.site, "Eve")
     theirs = eve.publish("For the game", games=["portal"])
-    bob.press(theirs["url"], f"{theirs['url']}/follow")
+    bob.follow(theirs["url"])
     eve.upload(theirs, "2")  # new for who follows the game, updated for who follows the mod
     assert marks() == {"For the game": "New", "By the author": "New", "Tool": "Updated"}
     bob.press(HERE, SEEN)
@@ -83,7 +83,7 @@ def test_the_cards_of_what_is_unread_say_so(ada, bob):
 def test_what_nobody_sees_is_not_counted(site, ada, bob):
     # C-FOL-1, C-FOL-13
     mod = ada.publish("Tool")
-    bob.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")
+    bob.follow(f"/Modhub/by/{ada.id}")
     draft = ada.draft("Draft")
     ada.upload(draft, "1")
     assert unread(bob) == ""
@@ -99,7 +99,7 @@ def test_what_nobody_sees_is_not_counted(site, ada, bob):
 def test_what_came_after_the_page_stays_unread(site, ada, bob):
     # C-FOL-13
     first, second = ada.publish("First"), ada.publish("Second")
-    bob.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")
+    bob.follow(f"/Modhub/by/{ada.id}")
     ada.upload(first, "2")
     early = form_at(bob.pages.get(HERE), SEEN)
     ada.upload(second, "2")
@@ -124,7 +124,7 @@ def test_what_came_after_the_page_stays_unread(site, ada, bob):
 def test_it_costs_one_statement_and_belongs_to_the_account(site, ada, bob, monkeypatch):
     # C-FOL-13
     mods = [ada.publish(f"Tool {number}") for number in range(3)]
-    bob.press(f"/Modhub/by/{ada.id}", f"/Modhub/by/{ada.id}/follow")
+    bob.follow(f"/Modhub/by/{ada.id}")
     for mod in mods:
         ada.upload(mod, "2")
     with site.counted() as statements:
