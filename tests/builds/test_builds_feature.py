@@ -12,19 +12,6 @@ from tests.people import actions
 pytestmark = pytest.mark.slow
 
 
-def test_what_is_swept_while_it_is_out_is_none_of_its_files(agent, start, run_admin):
-    # C-RUN-7
-    url = str(agent.site.registry.settings["sqlalchemy.url"])
-    build = agent.upload("linux", b"kept").json["url"]
-    agent.push(b"1.0")
-    without = start("", url=url)
-    assert run_admin(without, "sweep", "--older-than", "0")[0] == 0
-    assert run_admin(without, "verify")[0] == 0
-    again = start("modhub_builds", url=url)
-    assert again.get(build).body == b"kept"
-    assert again.get("/api/modhub/app").json["changelog"] == "1.0"
-
-
 @pytest.mark.postgres
 def test_the_operator_lists_and_removes_builds(agent, run_admin):
     # C-MOD-2, T-B5

@@ -115,7 +115,7 @@ def leads_nowhere_else(site, subset):
 
 @pytest.mark.parametrize("gone", ["modhub_auth", "modhub_builds", "modhub_wiki"])
 @pytest.mark.postgres
-def test_a_feature_leaves_and_comes_back(start, gone):
+def test_a_feature_leaves_and_comes_back(start, gone, run_admin):
     # C-RUN-7
     everything = " ".join(FEATURES)
     site = start(everything, **KEYS)
@@ -128,6 +128,8 @@ def test_a_feature_leaves_and_comes_back(start, gone):
     rest = start(" ".join(left), url=url, **KEYS)
     assert migrate.upgrade(rest.databases, rest.declarations.migrations) == []
     assert rest.get("/api/modhub").status_int == 200
+    assert run_admin(rest, "sweep", "--older-than", "0")[0] == 0
+    assert run_admin(rest, "verify")[0] == 0
 
     again = start(everything, url=url, **KEYS)
     assert migrate.upgrade(again.databases, again.declarations.migrations) == []
