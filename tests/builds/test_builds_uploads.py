@@ -79,13 +79,3 @@ def test_the_server_knows_the_limits_and_the_credential(agent):
     assert (build.limit, build.credential) == (64 * MB, "X-Api-Key")
     assert (section.limit, section.credential) == (256 * 1024, "X-Api-Key")
     assert rules.find("DELETE", "/api/modhub/app/changelog").credential == "X-Api-Key"
-
-
-def test_a_commit_that_fails_keeps_no_file(agent, monkeypatch):
-    def broken(*_):
-        raise RuntimeError("the commit failed")
-
-    monkeypatch.setattr("modhub_builds.views.newest_url", broken)
-    agent.upload(status=500)
-    assert stored_files(agent.site) == []
-    assert agent.list()["builds"] == []
