@@ -8,9 +8,7 @@ import pytest
 from sqlalchemy import select, update
 
 from modhub.catalogue.models import Mod, Note
-from modhub_auth.blocking import block_accounts
 from modhub_auth.container import AuthServices
-from modhub_auth.models import Account
 from modhub_following.digests import make_digests, unlinked
 from modhub_following.models import Follow, Reader
 from modhub_following.services import leave_token
@@ -18,7 +16,7 @@ from modhub_testing.clocks import on_a_machine_that_is_ahead
 from modhub_testing.mods import hide_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor
 from modhub_testing.workers import run_worker
-from tests.people import read, register, text_of, write
+from tests.people import block, read, register, text_of, write
 
 from .conftest import restore
 
@@ -168,8 +166,7 @@ def test_only_what_everybody_sees_and_only_to_whom_it_may_go(site, ada, follower
     draft, hidden, deleted = ada.draft("Draft"), ada.publish("Hidden"), ada.publish("Deleted")
     ada.upload(draft, "1")
     hide_mod(site, hidden)
-    with site.databases.write_session.begin() as session:
-        block_accounts(session, [session.get_one(Account, blocked.id)])
+    block(site, blocked.id)
     ada.call("post", f"/api/modhub/{ada.publish('Seen')['id']}/publish")
     ada.call("delete", f"/api/modhub/{deleted['id']}", status=204)
     assert make(site) == [(follower.id, 1)]

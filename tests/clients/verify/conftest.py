@@ -10,14 +10,13 @@ from modhub.admin.program import run_command
 from modhub.blobs import BlobStore
 from modhub.catalogue.pictures.maker import PictureMaker
 from modhub.catalogue.samples import SAMPLE_FILES
-from modhub_auth.publisher_keys import create_key
 from modhub_client.verify.run import Run, RunCredentials
 from modhub_client.verify.runner import run_checks
 from modhub_client.verify.service import VerifiedService
 from modhub_testing import Site
 from modhub_testing.broken_service import BrokenService
 from modhub_testing.running_server import served
-from tests.people import PASSWORD, cheap_hashes, register
+from tests.people import PASSWORD, cheap_hashes, make_key, register
 
 FEATURES = (
     "modhub_auth modhub_following modhub_builds modhub_sync "
@@ -150,8 +149,7 @@ def verified_service(applications, dialect, folder):
         site = Site(application.config, application.wsgi)
         fill(site)
         owner = register(site, "Owner")
-        with site.databases.write_session.begin() as session:
-            key = create_key(session, owner.id, "CI", None, 365).key
+        key = make_key(site, owner.id)
         account = RunCredentials(owner.address, PASSWORD, machine_key=BOTH)
         faulty = BrokenService(application.wsgi)
         with served(faulty) as url:

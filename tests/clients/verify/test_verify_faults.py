@@ -80,7 +80,6 @@ def has_header(name):
     return lambda request, _: name in request.headers
 
 
-MISSING = "a draft is missing to programs that follow"
 FAULTS = [
     # What everybody reads
     ("a list has published mods only", each_mod(lambda mod: mod.update(published=False))),
@@ -138,7 +137,7 @@ FAULTS = [
     ("no page feed or map shows a draft", *Draft().leaks("GET /Modhub/feed")),
     ("the guid of a draft is unknown", status("GET /api/modhub/guid/[0-9A-F-]+", 403)),
     ("a draft is missing to programs that follow", document("POST .*/lookup", lambda value: value.update(missing=[]))),
-    (MISSING, document("POST .*/plan", lambda value: value.update(missing=[]))),
+    ("a draft is missing to programs that follow", document("POST .*/plan", lambda value: value.update(missing=[]))),
     (
         "a draft is missing to programs that follow",
         document("POST .*/updates", lambda value: value.update(gone=[], same=1)),
