@@ -261,19 +261,10 @@ def test_a_page_that_can_have_no_path_stops_all(tmp_path, name):
     assert server.asked == []
 
 
-def run_program(url, *words, stdout):
-    program = [*PROGRAM, "--url", url, *map(str, words)]
-    return subprocess.run(program, stdout=stdout, stderr=subprocess.PIPE, timeout=100, check=False)
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_a_full_or_closed_output(build):
-    reader, writer = os.pipe()
-    os.close(reader)
-    with Path("/dev/full").open("wb") as full, scripted((201, STORED), (201, STORED)) as server:
-        done = run_program(server.url, "app", "windows", build, stdout=full)
-        assert done.returncode == 0
-        assert done.stderr.startswith(b"modhub-publish: the output could not be written: ")
-        done = run_program(server.url, "app", "windows", build, stdout=writer)
-        assert (done.returncode, done.stderr) == (0, b"")
-    os.close(writer)
+def test_a_full_output(build):
+    with Path("/dev/full").open("wb") as full, scripted((201, STORED)) as server:
+        program = [*PROGRAM, "--url", server.url, "app", "windows", str(build)]
+        done = subprocess.run(program, stdout=full, stderr=subprocess.PIPE, timeout=100, check=False)
+    assert done.returncode == 0
+    assert done.stderr.startswith(b"modhub-publish: the output could not be written: ")
