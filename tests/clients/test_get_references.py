@@ -149,14 +149,10 @@ def test_a_title_that_says_too_little(fake, run):
 
 @pytest.mark.parametrize("damage", [{"guid": ".."}, {"games": [1]}, {"assets": [{}]}, {"id": True}])
 def test_a_mod_without_sense_is_not_shown(fake, run, damage):
-    fake.add(12)
+    mod = fake.add(12)
     fake.changed = lambda _, answer: {**answer, **damage}
-    run(ExitCode.BAD_ANSWER, "show", "12")
-    run(ExitCode.BAD_ANSWER, "show", guid_of(fake))
-
-
-def guid_of(fake):
-    return str(next(iter(fake.mods)))
+    for name in ("12", mod.guid):
+        run(ExitCode.BAD_ANSWER, "show", name)
 
 
 def test_a_dry_run_changes_nothing(fake, run, folder, tmp_path):
