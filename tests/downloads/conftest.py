@@ -9,6 +9,7 @@ from modhub_downloads.counting import DownloadWriter
 from modhub_downloads.models import DailyDownloads, day_of
 from modhub_downloads.read_service import count_versions
 from modhub_testing import TEST_ACCOUNTS
+from modhub_testing.mods import mod_address
 from tests.people import write
 
 FEATURES = f"{TEST_ACCOUNTS} modhub_downloads"
@@ -41,3 +42,8 @@ def count(site, mod_id, *rows, version="1"):
     """Rows of (days ago, downloads)."""
     today = day_of(datetime.now(UTC))
     write(site, insert(DailyDownloads).values([(mod_id, version, today - ago, number) for ago, number in rows]))
+
+
+def total(site, mod):
+    """The downloads of a mod that everybody reads."""
+    return site.get(mod_address(mod, "downloads")).json["total"]

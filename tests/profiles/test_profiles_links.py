@@ -3,7 +3,16 @@
 from sqlalchemy import select
 
 from modhub_profiles.models import ModLinks
-from modhub_testing.mods import OWNER, hide_mod, mod_address, new_mod, publish_test_mod, published_mod, restore_mod
+from modhub_testing.mods import (
+    OWNER,
+    hide_mod,
+    mod_address,
+    new_mod,
+    publish_test_mod,
+    published_mod,
+    restore_mod,
+    upload_asset,
+)
 from modhub_testing.pages import form_at, messages_on
 from tests.owning import delete_mod, own_form
 from tests.people import actions, read
@@ -19,6 +28,10 @@ ALL = {
 
 def put(site, mod, owner=OWNER, status=200, **fields):
     return site.as_account(owner).put_json(mod_address(mod, "links"), fields, status=status).json
+
+
+def links_of(site, mod):
+    return site.get(mod_address(mod, "links")).json
 
 
 def test_an_owner_sets_links_and_everybody_reads_them(site):
@@ -43,7 +56,7 @@ def test_a_refused_link_changes_nothing(site):
     for field, value in (("source", "http://x.example"), ("license", "nonsense"), ("report", 5), ("community", ["x"])):
         refused = put(site, mod, status=400, **{"source": "https://new.example", field: value})
         assert field in refused["message"]
-        assert site.get(mod_address(mod, "links")).json == ALL
+        assert links_of(site, mod) == ALL
     large = put(site, mod, status=413, source="https://example.org/" + "x" * 10_000)
     assert large["limitBytes"] == 8192
 
@@ -56,7 +69,7 @@ def test_links_are_seen_as_their_mod_is(site):
     absent = site.get("/api/modhub/999/links", status=404).body
     assert site.get(here, status=404).body == absent
     assert site.as_account(OWNER).get(here, status=404).body == absent
-    site.as_account(OWNER).post(mod_address(draft, "code") + "?version=1", "code", status=201)
+    upload_asset(site, draft, "code", version="1")
     publish_test_mod(site, draft)
     assert site.get(here).json == ALL
     hide_mod(site, draft)
@@ -94,7 +107,7 @@ def test_the_form_in_the_workshop_sets_them(site):
         form[name] = value.removeprefix("https://")
     form["title"] = "With links"
     assert messages_on(form.submit(status=303).follow()) == ["details"]
-    assert site.get(mod_address(mod, "links")).json == ALL
+    assert links_of(site, mod) == ALL
     assert site.get(mod_address(mod)).json["title"] == "With links"
     form = own_form(site, mod)
     assert {name: form[name].value for name in ALL} == ALL
@@ -105,14 +118,14 @@ def test_the_form_in_the_workshop_sets_them(site):
     again = form_at(refused, form.action)
     assert (again["report"].value, again["license"].value) == ("127.0.0.1", "Ask me")
     assert refused.html.select_one("#source")["aria-invalid"] == "true"
-    assert site.get(mod_address(mod, "links")).json == ALL
+    assert links_of(site, mod) == ALL
     again["title"], again["source"], again["report"] = "Of other links", "", ""
     again.submit(status=303)
     assert own_form(site, mod)["license"].value == "Ask me"
-    stored = site.get(mod_address(mod, "links")).json
+    stored = links_of(site, mod)
     assert (stored["source"], stored["license"]) == (None, "other: Ask me")
     own_form(site, mod).submit(status=303)
-    assert site.get(mod_address(mod, "links")).json == stored
+    assert links_of(site, mod) == stored
 
 
 def test_a_tab_that_did_not_touch_the_links_undoes_nothing(site):
@@ -122,7 +135,7 @@ def test_a_tab_that_did_not_touch_the_links_undoes_nothing(site):
     put(site, mod, **ALL)
     form["description"] = "Of another tab"
     form.submit(status=303)
-    assert site.get(mod_address(mod, "links")).json == ALL
+    assert links_of(site, mod) == ALL
 
 
 def test_links_end_with_their_mod(site):

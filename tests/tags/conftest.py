@@ -17,3 +17,8 @@ def site(start):
 def tag(site, mod, *names, owner=OWNER, status=200):
     """Give a mod these tags, as its owner does."""
     return site.as_account(owner).put_json(mod_address(mod, "tags"), {"tags": names}, status=status).json
+
+
+def tags_of(site, mod):
+    """The tags of a mod that everybody reads."""
+    return site.get(mod_address(mod, "tags")).json["tags"]

@@ -1,10 +1,10 @@
 """What pages show: the tags of a mod with links to the filter, and the form of its owner."""
 
-from modhub_testing.mods import mod_address, new_mod, published_mod
+from modhub_testing.mods import new_mod, published_mod
 from modhub_testing.pages import form_at, messages_on, new_visitor
 from tests.owning import own_form
 
-from .conftest import SHIPPED, tag
+from .conftest import SHIPPED, tag, tags_of
 
 
 def chips(page):
@@ -37,11 +37,11 @@ def test_the_owner_ticks_tags_in_the_workshop(site):
     assert [box._value for box in form.fields["tag"]] == SHIPPED
     assert ticked(form) == []
     assert messages_on(tick(form, "map", "chat").submit(status=303).follow()) == ["details"]
-    assert site.get(mod_address(mod, "tags")).json == {"tags": ["chat", "map"]}
+    assert tags_of(site, mod) == ["chat", "map"]
     form = own_form(site, mod)
     assert ticked(form) == ["chat", "map"]
     tick(form).submit(status=303)
-    assert site.get(mod_address(mod, "tags")).json == {"tags": []}
+    assert tags_of(site, mod) == []
 
 
 def test_details_and_tags_are_saved_together_or_not_at_all(site):
@@ -72,7 +72,7 @@ def test_a_tab_that_did_not_touch_the_tags_undoes_nothing(site):
     tick(first, "map").submit(status=303)
     second["description"] = "Of another tab"
     second.submit(status=303)
-    assert site.get(mod_address(mod, "tags")).json == {"tags": ["map"]}
+    assert tags_of(site, mod) == ["map"]
 
 
 def test_a_draft_shows_its_tags_in_the_preview_alone(site):

@@ -13,19 +13,15 @@ from modhub.base.settings import StartRefused
 from modhub.plugins.services import IMods
 from modhub_tags import services
 from modhub_tags.models import ModTag
-from modhub_testing.mods import mod_address, published_mod
+from modhub_testing.mods import published_mod
 from tests.people import actions, write
 
-from .conftest import FEATURES, SHIPPED, tag
+from .conftest import FEATURES, SHIPPED, tag, tags_of
 
 
 @pytest.fixture
 def run(site, run_admin):
     return partial(run_admin, site, "tag")
-
-
-def tags_of(site, mod):
-    return list(site.get(mod_address(mod, "tags")).json["tags"])
 
 
 def listed(site):
