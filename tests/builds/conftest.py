@@ -42,5 +42,5 @@ def agent(site):
 @pytest.fixture
 def agents(agent, start):
     """Agents of two applications over one database and one file store."""
-    url = str(agent.site.registry.settings["sqlalchemy.url"])
+    url = agent.site.registry.settings["sqlalchemy.url"]
     return [agent, Agent(start("modhub_builds", url=url, ApiPrivateKeys=KEYS))]

@@ -61,7 +61,7 @@ def test_downloads_of_the_week_come_first_then_its_votes_then_the_newest(site):
 
 def test_it_is_computed_every_ten_minutes_at_most_by_one_process(site, start):
     # C-FRONT-7
-    other = start(FEATURES, url=str(site.registry.settings["sqlalchemy.url"]))
+    other = start(FEATURES, url=site.registry.settings["sqlalchemy.url"])
     mod = published_mod(site)
     assert update_popular(site.registry)
     count(site, mod["id"], (0, 1))

@@ -190,7 +190,7 @@ def test_a_machine_whose_clock_is_ahead_makes_none_too_soon(site):
 @pytest.mark.postgres
 def test_one_process_makes_it(site, start, monkeypatch):
     published_mod(site)
-    url, hours = str(site.registry.settings["sqlalchemy.url"]), {"modhub_sync__snapshot_hours": "1"}
+    url, hours = site.registry.settings["sqlalchemy.url"], {"modhub_sync__snapshot_hours": "1"}
     sites = [start(f"{TEST_ACCOUNTS} modhub_builds modhub_sync", url=url, **hours) for _ in range(3)]
     make, made = SnapshotMaker.make, list[int]()
     monkeypatch.setattr(SnapshotMaker, "make", lambda *arguments: made.append(1) or make(*arguments))

@@ -149,7 +149,7 @@ def test_drafts_hidden_and_deleted_mods_are_not_found(site):
 
 
 def test_a_page_asks_once_for_tags(site, start, ids):
-    without = start(f"{TEST_ACCOUNTS} modhub_downloads", url=str(site.registry.settings["sqlalchemy.url"]))
+    without = start(f"{TEST_ACCOUNTS} modhub_downloads", url=site.registry.settings["sqlalchemy.url"])
     for address in ("/Modhub", f"/Modhub/{ids[0]}"):
         counts = []
         for app in (site, without):

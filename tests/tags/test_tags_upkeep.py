@@ -119,7 +119,7 @@ def test_the_setting_names_what_the_front_leaves_out(start):
     site = start(FEATURES)
     library, both, other = (published_mod(site)["id"] for _ in range(3))
     write(site, insert(ModTag).values([(library, "library"), (both, "library"), (both, "map"), (other, "tool")]))
-    url = str(site.registry.settings["sqlalchemy.url"])
+    url = site.registry.settings["sqlalchemy.url"]
     assert left_out(site) == [library, both]
     assert left_out(start(FEATURES, url=url, modhub_tags__off_front="tool chat")) == [other]
     assert left_out(start(FEATURES, url=url, modhub_tags__off_front="")) == []

@@ -3,7 +3,6 @@
 import pytest
 
 KEYS = "app-key\nwiki-key Modhub:wiki\nother-key Modhub:app Modhub:wiki"
-KEY = {"X-Api-Key": "wiki-key"}
 
 
 @pytest.fixture

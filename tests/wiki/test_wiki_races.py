@@ -21,7 +21,7 @@ def put(site, path, number):
 def two(start):
     """Two applications over one database, as two processes are."""
     first = start("modhub_wiki", ApiPrivateKeys=KEYS)
-    second = start("modhub_wiki", ApiPrivateKeys=KEYS, url=str(first.registry.settings["sqlalchemy.url"]))
+    second = start("modhub_wiki", ApiPrivateKeys=KEYS, url=first.registry.settings["sqlalchemy.url"])
     return [first, second]
 
 
