@@ -3,25 +3,19 @@
 import sys
 import types
 
-import pytest
 from pyramid.interfaces import IExceptionResponse
 from pyramid.security import NO_PERMISSION_REQUIRED
 from webob.exc import WSGIHTTPException
 
 from modhub.base.identity import CorePermission, CredentialKind, Permission
 from modhub.plugins.resources import ICatalogue
+from modhub_testing.reference import methods_of
 
-OPEN_METHODS = {"GET", "HEAD", "OPTIONS"}
 WRITE_NOTHING = {"preferences", "details"}
 """Open views that take a POST: one changes cookies of that browser alone, the other answers a question."""
 
 
-def views(site):
-    introspected = [entry["introspectable"] for entry in site.config.introspector.get_category("views")]
-    return [view for view in introspected if not view["exception_only"] and not _is_pyramids_own(view)]
-
-
-def _is_pyramids_own(view):
+def is_pyramids_own(view):
     """Static files, and the views that return a raised response unchanged."""
     raised = view["context"] in {IExceptionResponse, WSGIHTTPException}
     return raised or str(view["route_name"] or "").startswith("__")
@@ -32,34 +26,23 @@ def permission_of(site, view):
     return related[0]["value"] if related else NO_PERMISSION_REQUIRED
 
 
-@pytest.fixture
-def whole(start):
-    return start()
-
-
-def test_every_view_says_who_may(whole):
-    all_views = views(whole)
+def test_every_view_says_its_side_its_methods_and_who_may(start):
+    whole = start()
+    introspected = [entry["introspectable"] for entry in whole.config.introspector.get_category("views")]
+    all_views = [view for view in introspected if not view["exception_only"] and not is_pyramids_own(view)]
     # What may be missing is a whole scan: one view of each folder.
     assert {"healthz", "mine", "code", "download", "feed", "preview", "doc"} <= {view["name"] for view in all_views}
     for view in all_views:
-        permission = permission_of(whole, view)
+        permission, methods = permission_of(whole, view), methods_of(view)
         name = f"{view['context']} {view['name']!r} {view['request_methods']}"
+        assert view["request_methods"], name
+        assert view.get("is_api") in {True, False} or "IRoot" in str(view["context"]), name
         if permission == NO_PERMISSION_REQUIRED:
-            methods = view["request_methods"]
-            methods = {methods} if isinstance(methods, str) else set(methods or ())
-            assert methods, f"{name} is open for every method"
-            assert methods <= OPEN_METHODS or view["name"] in WRITE_NOTHING, f"{name} is open and may write"
+            assert methods <= {"GET"} or view["name"] in WRITE_NOTHING, f"{name} is open and may write"
         else:
             assert isinstance(permission, Permission), f"{name}: {permission}"
             assert permission is not CorePermission.CLOSED, f"{name} forgot its permission"
             assert permission.credential is not CredentialKind.NONE, f"{name} asks for no credential"
-
-
-def test_every_view_names_its_side_and_methods(whole):
-    for view in views(whole):
-        name = f"{view['context']} {view['name']!r}"
-        assert view["request_methods"], name
-        assert view.get("is_api") in {True, False} or "IRoot" in str(view["context"]), name
 
 
 def test_a_view_whose_author_forgot_is_closed(start, monkeypatch):

@@ -2,24 +2,15 @@
 
 import logging
 
-import pytest
-
 from modhub.base import repeated_lines
 from modhub.base.repeated_lines import AGAIN_SECONDS, log_sometimes
 
 log = logging.getLogger("modhub.test")
 
 
-@pytest.fixture
-def ahead(monkeypatch):
-    """The seconds that have passed."""
-    moved = [0.0]
-    monkeypatch.setattr(repeated_lines, "monotonic", lambda: moved[0])
-    return moved
-
-
-def test_the_same_line_is_written_once_a_minute(caplog, ahead):
-    for ahead[0] in (0.0, 1.0, AGAIN_SECONDS - 1, AGAIN_SECONDS, AGAIN_SECONDS + 1):
+def test_the_same_line_is_written_once_a_minute(caplog, monkeypatch):
+    for moment in (0.0, 1.0, AGAIN_SECONDS - 1, AGAIN_SECONDS, AGAIN_SECONDS + 1):
+        monkeypatch.setattr(repeated_lines, "monotonic", lambda moment=moment: moment)
         log_sometimes(log, logging.WARNING, "no %s", "disk")
         log_sometimes(log, logging.ERROR, "no %s", "table")
     assert caplog.messages == ["no disk", "no table"] * 2

@@ -12,7 +12,6 @@ from modhub.db.changes import Generation
 pytestmark = pytest.mark.postgres
 
 FILES = StoredBlob.__table__
-GENERATION = Generation.__table__
 
 
 def next_id(connection, **values):
@@ -43,5 +42,5 @@ def test_a_row_with_a_number_above_the_sequence_counts(site):
 
 def test_tables_that_are_not_numbered_are_left_alone(site):
     with site.databases.write_engine.begin() as connection:
-        skip_ids(connection, GENERATION)
+        skip_ids(connection, Generation.__table__)
         assert last_used_id(connection, Generation.__table__) is None

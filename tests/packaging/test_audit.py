@@ -6,7 +6,6 @@ import re
 import runpy
 from pathlib import Path
 
-import pytest
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
@@ -35,29 +34,20 @@ def test_every_exception_has_a_reason_a_day_and_a_package_that_is_locked():
         assert ("advisory" in entry) != ("end_of_life" in entry)
 
 
-@pytest.fixture
-def run(tmp_path):
-    """``run(packages, advisory)``: the exit code where pip-audit tells of these packages, with this exception."""
-
-    def main(packages, advisory, until=TODAY):
-        (tmp_path / "requirements").mkdir(exist_ok=True)
-        (tmp_path / "requirements" / "run.txt").touch()
+def test_an_exception_lets_one_advisory_pass_until_its_day(tmp_path, capfd):
+    requirements = tmp_path / "requirements"
+    requirements.mkdir()
+    (requirements / "run.txt").touch()
+    told = tuple(json.dumps({"dependencies": [listed]}) for listed in (CLEAN, FOUND))
+    for name, program in (("pip-audit", PIP_AUDIT % told), ("pip", "#!/bin/sh\necho '{\"install\": []}'\n")):
+        (tmp_path / name).write_text(program)
+        (tmp_path / name).chmod(0o755)
+    for advisory, until, code, said in (
+        ("GHSA-1", TODAY, 0, "waitress, GHSA-1: We do not call it."),
+        ("GHSA-2", TODAY, 1, "run.txt: waitress 3.0.2: GHSA-1, fixed in 3.0.3\n"),
+        ("GHSA-1", TODAY - datetime.timedelta(days=2), 1, "decide again"),
+    ):
         exception = f'package = "waitress"\nadvisory = "{advisory}"\nreason = "We do not call it."\nuntil = {until}\n'
-        (tmp_path / "requirements" / "audit.toml").write_text(f"[[exception]]\n{exception}")
-        told = [json.dumps({"dependencies": listed}) for listed in ([CLEAN], packages)]
-        pip = "#!/bin/sh\necho '{\"install\": []}'\n"
-        for name, program in (("pip-audit", PIP_AUDIT % tuple(told)), ("pip", pip)):
-            (tmp_path / name).write_text(program)
-            (tmp_path / name).chmod(0o755)
-        return int(audit["main"](tmp_path, tmp_path / "pip-audit", (str(tmp_path / "pip"),)))
-
-    return main
-
-
-def test_an_exception_lets_one_advisory_pass_until_its_day(run, capfd):
-    assert run([FOUND], "GHSA-1") == 0
-    assert "waitress, GHSA-1: We do not call it." in capfd.readouterr().out
-    assert run([FOUND], "GHSA-2") == 1
-    assert "run.txt: waitress 3.0.2: GHSA-1, fixed in 3.0.3\n" in capfd.readouterr().out
-    assert run([FOUND], "GHSA-1", TODAY - datetime.timedelta(days=2)) == 1
-    assert "decide again" in capfd.readouterr().out
+        (requirements / "audit.toml").write_text(f"[[exception]]\n{exception}")
+        assert audit["main"](tmp_path, tmp_path / "pip-audit", (str(tmp_path / "pip"),)) == code
+        assert said in capfd.readouterr().out

@@ -12,8 +12,7 @@ from modhub_testing import TEST_SECRET
 ROOT = Path(__file__).parents[2]
 
 
-def admin_commands(tmp_path):
-    """The parsers of the commands of all features."""
+def test_the_documents_name_only_options_that_commands_have(tmp_path):
     settings = {
         "sqlalchemy.url": f"sqlite:///{tmp_path}/none.sqlite",
         "modhub.secret": TEST_SECRET,
@@ -21,13 +20,8 @@ def admin_commands(tmp_path):
         "modhub_profiles modhub_tags modhub_moderation",
     }
     config = modhub.configure(settings)
-    (commands,) = [action.choices for action in build_admin_parser(config)._actions if action.dest == "command"]
     find_service(config.registry, Databases).dispose()
-    return commands
-
-
-def test_the_documents_name_only_options_that_commands_have(tmp_path):
-    commands = admin_commands(tmp_path)
+    (commands,) = [action.choices for action in build_admin_parser(config)._actions if action.dest == "command"]
     named = "|".join(sorted(map(re.escape, commands), key=len, reverse=True))
     command = re.compile(rf"(?:modhub-admin (?:-c \S+ )?|`)({named})\b(?: ([a-z-]+)\b)?([^`|;&\n]*)")
     wrong, seen = [], 0

@@ -6,8 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 CLIENTS = {
     "http.client", "urllib.request", "smtplib", "ftplib", "imaplib", "poplib", "telnetlib", "xmlrpc.client", "asyncio",
-    "requests", "httpx", "aiohttp", "urllib3", "boto3", "obstore", "botocore", "s3fs", "pycurl", "websockets",
-    "paramiko", "dns",
+    "requests", "httpx", "aiohttp", "urllib3", "boto3", "obstore", "botocore",
 }  # fmt: skip
 KNOWN = {
     "modhub_auth/signin/openid.py": {"http.client"},
