@@ -16,7 +16,7 @@ from modhub.base.errors import ApiError
 from modhub.content.text import N_
 from modhub.db import Databases, now
 from modhub_auth.models import DeviceCode, Login
-from modhub_auth.services import email_not_confirmed, lock_accounts
+from modhub_auth.services import email_not_confirmed, lock_account
 from modhub_auth.signin.sessions import SignedIn, issue_tokens
 from modhub_auth.tokens import CLOCK_SKEW, keyed_digests, new_refresh_token, token_digest
 
@@ -167,14 +167,13 @@ def redeem(session: Session, settings: Mapping[str, Any], device_code: str, acco
 
     403, the code unharmed, while the address must be confirmed first.
     """
-    accounts = lock_accounts(session, [account_id])
+    account = lock_account(session, account_id)
     this_code = (DeviceCode.device_hash == token_digest(device_code), DeviceCode.account_id == account_id)
     used = delete(DeviceCode).where(*this_code, *_is_alive(now())).returning(DeviceCode.login_id, DeviceCode.label)
     code = session.execute(used, execution_options=_ONCE).one_or_none()
-    # The codes of a deleted account are deleted with it.
-    if code is None:
+    if account is None or code is None:
         raise expired_token()
     login = session.get_one(Login, code.login_id, populate_existing=True)
     if settings["modhub_auth.require_verified"] and not login.verified:
         raise email_not_confirmed()
-    return issue_tokens(session, accounts[account_id], login, code.label)
+    return issue_tokens(session, account, login, code.label)

@@ -406,8 +406,8 @@ def test_of_many_who_decide_one_does(app, person):
 def test_a_poll_waits_for_a_block_that_is_being_written(app, person, monkeypatch):
     # C-ACC-31; SQLite has one writer.
     post(app, "register", person)
-    codes, locking, lock = allowed(app), Event(), device_codes.lock_accounts
-    monkeypatch.setattr(device_codes, "lock_accounts", lambda *arguments: locking.set() or lock(*arguments))
+    codes, locking, lock = allowed(app), Event(), device_codes.lock_account
+    monkeypatch.setattr(device_codes, "lock_account", lambda *arguments: locking.set() or lock(*arguments))
     with ThreadPoolExecutor(1) as pool:
         with app.databases.write_session.begin() as session:
             account = lock_account(session, 1)
