@@ -22,7 +22,7 @@ from modhub.plugins.security import lock_caller
 from modhub.plugins.services import IAccounts, IModCards, IMods, IProfiles, ModSelection
 from modhub.ui.template_helpers import nav_link, translations_for
 from modhub.ui.xml_responses import Redirect
-from modhub.web.payload import page_number, query
+from modhub.web.payload import query, query_number
 from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 from modhub_following import services
@@ -163,7 +163,7 @@ def following_page(_context: Any, request: Request) -> dict[str, Any]:
     """
     account_id, session, until = _account_id(request), request.dbsession, now()
     follows = services.follows_of(session, account_id)
-    number = page_number(request)
+    number = query_number(request)
     selection = selection_of(follows)
     news = partial(find_service(request.registry, FollowReader).find_unread, account_id)
     cards = find_service(request.registry, IModCards).get_page(

@@ -176,10 +176,13 @@ def query(request: Request, name: str) -> str | None:
     return None
 
 
-def page_number(request: Request, name: str = "page") -> int:
-    """The page that the query parameter asks for, below a million; 1 for anything else."""
-    number = query(request, name) or ""
-    return max(1, int(number)) if re.fullmatch(r"[0-9]{1,6}", number, re.ASCII) else 1
+def query_number(request: Request, name: str = "page", default: int = 1, maximum: int = 10**9) -> int:
+    """The whole number in the query, within 1 and ``maximum``; the default for anything else (C-LIST-2)."""
+    value = query(request, name) or ""
+    if not re.fullmatch("-?[0-9]+", value):
+        return default
+    # Ten digits are above any maximum, and more of them cost Python more and more.
+    return min(max(int(value.lstrip("0")[:10] or "0"), 1), maximum)
 
 
 def encode(value: object) -> bytes:

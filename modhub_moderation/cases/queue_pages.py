@@ -19,7 +19,7 @@ from modhub.plugins.services import IMods, IProfiles, ModSummary, Profile
 from modhub.ui.forms import set_error_status
 from modhub.ui.template_helpers import nav_link, translations_for
 from modhub.ui.xml_responses import Redirect
-from modhub.web.payload import page_number
+from modhub.web.payload import query_number
 from modhub.web.request import Request, act_for_request
 from modhub.web.traversal import parse_id
 from modhub_auth.blocking import find_blocked
@@ -293,7 +293,7 @@ def lead_to_queue(_context: Any, _request: Request) -> Redirect:
 )
 def queue_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/moderation/queue``"""
-    number = page_number(request)
+    number = query_number(request)
     with request.databases.readonly_session() as session:
         view = read_queue(session, request.registry, number)
     pages = max(1, -(-view.total // CASES_SHOWN))

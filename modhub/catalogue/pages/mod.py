@@ -37,7 +37,7 @@ from modhub.ui.template_helpers import PageHelpers
 from modhub.ui.xml_responses import Redirect
 from modhub.web.downloads import REVALIDATE, content_disposition
 from modhub.web.large_responses import MANY_MODS, file_body, take_large_turn
-from modhub.web.payload import page_number
+from modhub.web.payload import query_number
 from modhub.web.request import Request
 from modhub.web.views import OPEN, page
 
@@ -100,7 +100,7 @@ def page_values(request: Request, shown: ModPage, author: Profile | None, previe
 @page(context=IMod, request_method="GET", permission=OPEN, renderer=MOD_TEMPLATE)
 def mod_page(context: ModResource, request: Request) -> dict[str, Any]:
     """``GET /Modhub/{id}``; absent and unpublished mods get the same 404 (C-READ-1)."""
-    shown = found(page_reader(request).detail(context.id, page_number(request, "changelog")))
+    shown = found(page_reader(request).detail(context.id, query_number(request, "changelog")))
     if len(shown.relations.chain) + shown.relations.chain_hidden > MANY_MODS:
         take_large_turn(request.environ)
     author = find_authors(request, [shown.mod, *shown.users]).get(shown.mod.owner)

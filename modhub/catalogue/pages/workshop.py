@@ -35,7 +35,6 @@ from modhub.catalogue.pages.mod import shift_headings
 from modhub.catalogue.pages.presenter import OwnModPresenter
 from modhub.catalogue.pages.statements import MAX_DEPENDENTS_COUNTED
 from modhub.catalogue.pages.typed_details import reference_lines
-from modhub.catalogue.reading.views import list_params
 from modhub.catalogue.resources import ModPermission, ModResource
 from modhub.content import limits
 from modhub.content.text import N_
@@ -44,7 +43,7 @@ from modhub.plugins.services import IPublicMods
 from modhub.ui import forms
 from modhub.ui.template_helpers import PageHelpers
 from modhub.ui.xml_responses import Redirect
-from modhub.web.payload import encode, query
+from modhub.web.payload import encode, query, query_number
 from modhub.web.request import Request
 from modhub.web.traversal import parse_id
 from modhub.web.views import page
@@ -313,7 +312,7 @@ def _public_titles(request: Request, guids: Sequence[str]) -> dict[str, str]:
 @page(context=IMine, request_method="GET", permission=ModPermission.LIST_MINE, renderer=MINE)
 def mine_page(_context: Any, request: Request) -> dict[str, Any]:
     """``GET /Modhub/mine``: all mods of the signed-in account, last changed first."""
-    number = list_params(request).page
+    number = query_number(request)
     mods, total = read_mods_page(request.dbsession, account_id_of(request), number)
     pictures, untold = read_pictures(request.dbsession, mods), read_untold(request.dbsession, mods)
     pages = max(1, -(-total // WORKSHOP_PAGE_SIZE))

@@ -39,7 +39,7 @@ from modhub.plugins.security import lock_caller
 from modhub.plugins.services import ModSummary
 from modhub.ui import forms
 from modhub.web.downloads import StoredFile
-from modhub.web.payload import page_number
+from modhub.web.payload import query_number
 from modhub.web.request import Request
 from modhub.web.views import page
 
@@ -207,7 +207,7 @@ def preview_values(request: Request, draft: OwnModPresenter, back: str) -> dict[
     """Return the values for the template of a mod's page; ``back`` is the path of the page before."""
     session, mod_id, owner = request.dbsession, draft.mod.id, draft.owner
     notes = [replace(note, text=draft.with_own_images(note.text)) for note in read_notes(session, mod_id, owner)]
-    notes_page = paginate_notes(notes, page_number(request, "changelog"))
+    notes_page = paginate_notes(notes, query_number(request, "changelog"))
     _, successor = read_successor(session, mod_id, owner)
     shown = page_reader(request).preview(draft, draft.preview_document(), notes_page, draft.sha256, successor)
     author = find_authors(request, [draft]).get(owner)

@@ -28,7 +28,7 @@ from modhub.plugins.declarations import API_SORTS
 from modhub.plugins.events import DownloadStarted
 from modhub.plugins.resources import IAsset, ICatalogue, IGameIcon, IMod, INotes, IPicture, ISizedPicture, IVotes
 from modhub.web.downloads import file_response
-from modhub.web.payload import encode, query
+from modhub.web.payload import encode, query, query_number
 from modhub.web.request import Request
 from modhub.web.responses import composed_json, public_json
 from modhub.web.views import OPEN, api, page
@@ -72,9 +72,6 @@ def notify_download(request: Request, mod_file: ModFile, response: Response) -> 
     )
 
 
-_DIGITS = 9
-
-
 def catalogue_reader(request: Request) -> CatalogueReader:
     """Return the reader of public mods."""
     return request.find_service(CatalogueReader)
@@ -87,25 +84,13 @@ def list_params(request: Request, sorts: Collection[str] = API_SORTS) -> ListPar
         q=_line(query(request, "q"), limits.QUERY),
         game=_line(query(request, "game"), limits.GAME),
         sort=sort if sort in sorts else "new",
-        page=_number(query(request, "page"), 1, 10**_DIGITS),
-        size=_number(query(request, "size"), limits.PAGE_SIZE, limits.PAGE_SIZE_MOST),
+        page=query_number(request),
+        size=query_number(request, "size", limits.PAGE_SIZE, limits.PAGE_SIZE_MOST),
     )
 
 
 def _line(value: str | None, limit: int) -> str:
     return text.line(value, limit) if value else ""
-
-
-def _number(value: str | None, default: int, maximum: int) -> int:
-    """Parse a whole number and clamp it to 1..``maximum``; the default if it is not a number."""
-    digits = (value or "").removeprefix("-")
-    negative = digits != (value or "")
-    if not (digits.isascii() and digits.isdigit()):
-        return default
-    if negative:
-        return 1
-    digits = digits.lstrip("0")
-    return maximum if len(digits) > _DIGITS else min(max(int(digits or "0"), 1), maximum)
 
 
 def _is_by_time(request: Request) -> bool:
